@@ -46,11 +46,14 @@ const RESOURCES: readonly ProxyResource[] = [
 const bytesOf = (kind: "workload" | "policy" | "keySet" | "trust", value: string) =>
   toBinary(ProxyResourceSchema, create(ProxyResourceSchema, { content: { case: kind, value } }))
 
-test.each(RESOURCES.map(resource => [resource.kind, resource] as const))("a %s survives the wire", (_, resource) => {
-  expect(decodeProxyResource(encodeProxyResource(resource))).toEqual(resource)
-})
+test.each(RESOURCES.map(resource => [resource.kind, resource] as const))(
+  "a %s is decoded as it was encoded",
+  (_, resource) => {
+    expect(decodeProxyResource(encodeProxyResource(resource))).toEqual(resource)
+  },
+)
 
-it("leaves out fields of a newer control plane", () => {
+it("ignores fields of a newer control plane", () => {
   const newer = { ...WORKLOAD, colour: "blue", mesh: { ...WORKLOAD.mesh, mood: 1 } }
   expect(decodeProxyResource(bytesOf("workload", JSON.stringify(newer)))).toEqual({
     kind: "workload",
@@ -58,7 +61,7 @@ it("leaves out fields of a newer control plane", () => {
   })
 })
 
-it("takes a port of an older control plane for one that allows no further upgrades", () => {
+it("reads a port from an older control plane as one without extra upgrades", () => {
   const portsAllowing = (upgrades?: readonly string[]) => WORKLOAD.ports.map(port => ({ ...port, upgrades }))
   const older = { ...WORKLOAD, ports: portsAllowing(undefined) }
   expect(decodeProxyResource(bytesOf("workload", JSON.stringify(older)))).toEqual({
@@ -67,12 +70,12 @@ it("takes a port of an older control plane for one that allows no further upgrad
   })
 })
 
-describe("rejected, with the field named, is", () => {
+describe("rejects, naming the field,", () => {
   const [port] = WORKLOAD.ports
   test.each<[string, Uint8Array, RegExp]>([
-    ["what is no message", Buffer.from([0xff, 0xff, 0xff]), /no ProxyResource/],
+    ["bytes that are not a message", Buffer.from([0xff, 0xff, 0xff]), /no ProxyResource/],
     ["an unknown kind", new Uint8Array(), /does not know/],
-    ["what is no JSON", bytesOf("trust", "{"), /^trust: is not JSON/],
+    ["invalid JSON", bytesOf("trust", "{"), /^trust: is not JSON/],
     ["a list for a document", bytesOf("policy", "[]"), /^policy: the value: must be a mapping/],
     ["null for a document", bytesOf("policy", "null"), /must be a mapping/],
     [
@@ -81,12 +84,12 @@ describe("rejected, with the field named, is", () => {
       /^workload: namespace: .*missing/,
     ],
     [
-      "a port that is none",
+      "an invalid port",
       bytesOf("workload", JSON.stringify({ ...WORKLOAD, ports: [{ ...port, listen: 70_000 }] })),
       /^workload: ports\[0\]\.listen: must be a whole number/,
     ],
     [
-      "one word for a list of upgrades",
+      "a string instead of a list of upgrades",
       bytesOf("workload", JSON.stringify({ ...WORKLOAD, ports: [{ ...port, upgrades: "spdy" }] })),
       /^workload: ports\[0\]\.upgrades: must be a list/,
     ],
@@ -96,13 +99,17 @@ describe("rejected, with the field named, is", () => {
       /ports\[0\]\.protocol: must be one of http, tcp, auto/,
     ],
     [
-      "an unknown normalization, which would judge other paths than were meant",
+      "an unknown path normalization, which could evaluate other paths than intended",
       bytesOf("workload", JSON.stringify({ ...WORKLOAD, mesh: { ...WORKLOAD.mesh, pathNormalization: "SOME" } })),
       /mesh\.pathNormalization/,
     ],
-    ["a label that is no text", bytesOf("workload", JSON.stringify({ ...WORKLOAD, labels: { a: 1 } })), /labels\.a/],
     [
-      "a revocation that is no text",
+      "a label that is not a string",
+      bytesOf("workload", JSON.stringify({ ...WORKLOAD, labels: { a: 1 } })),
+      /labels\.a/,
+    ],
+    [
+      "a revocation that is not a string",
       bytesOf("trust", '{"bundle":"","signer":"","revokedIdentities":[1],"revokedSerials":[]}'),
       /revokedIdentities\[0\]/,
     ],
@@ -111,7 +118,7 @@ describe("rejected, with the field named, is", () => {
   })
 })
 
-it("parses or rejects any bytes, and never fails otherwise", () => {
+it("parses any bytes or rejects them as malformed", () => {
   const outcome = (bytes: Uint8Array) => {
     try {
       return decodeProxyResource(bytes).kind
@@ -126,7 +133,7 @@ it("parses or rejects any bytes, and never fails otherwise", () => {
   )
   const kinds = fc.constantFrom("workload", "policy", "keySet", "trust")
   fc.assert(
-    fc.property(kinds, fc.json(), (kind, json) => void outcome(bytesOf(kind as "trust", json))), // one of the four
+    fc.property(kinds, fc.json(), (kind, json) => void outcome(bytesOf(kind as "trust", json))), // one of the four kinds
     { numRuns: 2_000 * inject("effort") },
   )
   const whole = encodeProxyResource({ kind: "workload", workload: WORKLOAD })

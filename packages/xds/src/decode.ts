@@ -24,7 +24,7 @@ const MAX_ENTRIES = 4_096
 const MAX_JWKS = 4 * 1024 * 1024
 const MAX_BUNDLE = 1024 * 1024
 const MAX_REVOKED = 1024 * 1024
-/** An hour; no kubelet waits longer. */
+/** One hour; kubelets never wait longer. */
 const MAX_TIMEOUT_MS = 3_600_000
 
 const port = whole(1, 65_535)
@@ -37,7 +37,7 @@ const mesh = openObject<MeshSpec>({
   trustDomainAliases: list(MAX_ENTRIES, name),
   pathNormalization: choice(...PATH_NORMALIZATIONS),
   numTrustedProxies: whole(0, 1_000),
-  // Older control planes do not send it, nor policies that name one.
+  // Older control planes do not send it, nor policies that name a provider.
   providers: readProviders,
 })
 
@@ -98,7 +98,7 @@ export function decodeProxyResource(bytes: Uint8Array): ProxyResource {
     case "trust":
       return { kind: "trust", trust: readJson(content.value, trust, "trust") }
     case undefined:
-      // Fails closed: what a newer control plane might mean by another kind cannot be enforced, so it is not acknowledged.
+      // Fail closed: an unknown kind from a newer control plane cannot be enforced, so it is not acknowledged.
       throw new MalformedResource(
         "the resource is of a kind that this version does not know; upgrade the proxy",
         "unknown-resource",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encodes what a proxy is sent, as the message inside the Any. The contents are JSON, so that a policy stays the document
-// that people wrote.
+// Encodes a resource for a proxy, as the message inside the Any. The contents are JSON, so that a policy remains the
+// document that users wrote.
 
 import { create, toBinary } from "@bufbuild/protobuf"
 import { type ProxyResource as ProxyResourceMessage, ProxyResourceSchema } from "./generated/merlon/mesh/v1/mesh_pb.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors between proxy and control plane: one closed table of codes, each with its cause and its fix. Streams and calls end
-// with a gRPC status code, in capitals; the others concern files and messages that cannot be read.
+// Errors between proxy and control plane: one closed table of codes, each with its cause and its fix. Streams and calls
+// end with a gRPC status code, in capitals. The other codes are for invalid files and messages.
 
 export const XDS_ERRORS = {
   UNAUTHENTICATED: {
@@ -63,7 +63,7 @@ export const XDS_ERRORS = {
 
 export type XdsErrorCode = keyof typeof XDS_ERRORS
 
-/** Why a stream or a call ended, in the words of gRPC. */
+/** gRPC status codes with which a stream or a call ends. */
 export type CallErrorCode = Extract<XdsErrorCode, Uppercase<string>>
 export type ConfigurationCode = Extract<XdsErrorCode, `config-${string}`>
 export type ResourceCode = Extract<XdsErrorCode, `${string}-resource`>

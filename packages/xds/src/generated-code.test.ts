@@ -17,7 +17,7 @@ function filesOf(path: string): ReadonlyMap<string, string> {
   return new Map(paths.map(file => [file.slice(path.length + 1), readFileSync(file, "utf8")]))
 }
 
-it("is what the `.proto` files yield (`npm run generate:xds` writes it anew)", () => {
+it("matches the `.proto` files (update it with `npm run generate:xds`)", () => {
   const out = join(folder, "out")
   execFileSync(join(root, "node_modules/.bin/tsx"), [join(root, "scripts/generate-xds.ts"), "--out", out])
   const expected = filesOf(out)
@@ -26,7 +26,7 @@ it("is what the `.proto` files yield (`npm run generate:xds` writes it anew)", (
   for (const [path, text] of expected) expect(committed.get(path) === text, path).toBe(true)
 })
 
-it("keeps the messages of Envoy's listeners, routes and clusters away from a proxy's client", () => {
+it("keeps the messages of Envoy's listeners, routes and clusters out of a proxy's client", () => {
   const source = join(root, "packages/xds/src")
   const seen = new Set<string>()
   const waiting = ["index.ts", "client/delta-stream.ts", "client/calls.ts"].map(path => join(source, path))

@@ -43,11 +43,11 @@ function encodedJson(value: unknown): Uint8Array {
   return toBinary(HostRoutesSchema, create(HostRoutesSchema, { routes: JSON.stringify(value) }))
 }
 
-it("arrives as it was sent", () => {
+it("decodes to what was encoded", () => {
   expect(decodeHostRoutes(encodeHostRoutes(GOOD))).toEqual(GOOD)
 })
 
-describe("what is said of traffic", () => {
+describe("a traffic setting", () => {
   const [cluster] = GOOD.clusters
   const [first, last] = GOOD.table.routes
   const retries = { attempts: 2, perTryTimeoutMs: 250, retryOn: ["reset", "503"], nonIdempotent: false }
@@ -63,21 +63,21 @@ describe("what is said of traffic", () => {
     clusters: [{ ...cluster, traffic }],
   } as HostRoutesSpec
 
-  it("arrives with its route and its destination", () => {
+  it("is decoded with its route and its destination", () => {
     expect(decodeHostRoutes(encodeHostRoutes(spec))).toEqual(spec)
   })
 
-  it("is left out for a reader of an older version", () => {
+  it("is omitted for a reader of an older version", () => {
     const { routes: json } = fromBinary(HostRoutesSchema, encodeHostRoutes(spec))
     expect(decodeHostRoutes(encodedJson(JSON.parse(json)))).toEqual(GOOD)
   })
 
   it.each([
-    ["a timeout without bound", { routes: [{ timeoutMs: 3_600_001 }], clusters: {} }],
-    ["retries without bound", { routes: [{ retries: { ...retries, attempts: 11 } }], clusters: {} }],
+    ["a timeout above the limit", { routes: [{ timeoutMs: 3_600_001 }], clusters: {} }],
+    ["retries above the limit", { routes: [{ retries: { ...retries, attempts: 11 } }], clusters: {} }],
     ["no connections", { routes: [], clusters: { [V1]: { connectionPool: { maxConnections: 0 } } } }],
     [
-      "an ejection without end",
+      "an ejection time above the limit",
       { routes: [], clusters: { [V1]: { outlierDetection: { baseEjectionMs: 3_600_001 } } } },
     ],
     ["an unknown balancer", { routes: [], clusters: { [V1]: { loadBalancer: "HASH" } } }],
@@ -94,11 +94,11 @@ describe("an endpoint with several addresses", () => {
   const both = { ...endpoint, address: "10.0.0.1", otherAddresses: ["fd00::1"] }
   const spec = { ...GOOD, clusters: [{ ...cluster, endpoints: [both] }] } as HostRoutesSpec
 
-  it("arrives with all of them", () => {
+  it("is decoded with all of them", () => {
     expect(decodeHostRoutes(encodeHostRoutes(spec))).toEqual(spec)
   })
 
-  it("has the first one for a reader that knows of no others", () => {
+  it("has only the first for an older reader", () => {
     const { routes } = fromBinary(HostRoutesSchema, encodeHostRoutes(spec))
     expect(decodeHostRoutes(encodedJson(JSON.parse(routes)))).toEqual(GOOD)
   })
@@ -110,7 +110,7 @@ describe("an endpoint with several addresses", () => {
   })
 })
 
-it("keeps apart what is absent and what is said", () => {
+it("distinguishes absent fields from set ones", () => {
   const [cluster] = GOOD.clusters
   const plain = { ...GOOD, clusters: [{ ...cluster, tlsMode: undefined }] }
   expect(decodeHostRoutes(encodedJson(plain)).clusters[0]?.tlsMode).toBeUndefined()
@@ -120,16 +120,16 @@ describe("rejects", () => {
   const withTable = (change: object) => ({ ...GOOD, table: { ...GOOD.table, ...change } })
   const withCluster = (change: object) => ({ ...GOOD, clusters: [{ ...GOOD.clusters[0], ...change }] })
   it.each<[string, unknown, RegExp]>([
-    ["what is no mapping", [], /must be a mapping/],
+    ["a value that is not a mapping", [], /must be a mapping/],
     ["a missing part", { ...GOOD, trust: undefined }, /trust: must be a mapping; it is missing/],
-    ["a field nobody knows", { ...GOOD, more: 1 }, /more: unknown field/],
+    ["an unknown field", { ...GOOD, more: 1 }, /more: unknown field/],
     [
-      "a condition nobody knows, which would widen the route",
+      "an unknown condition, which would widen the route",
       withTable({ routes: [{ match: [{ sourceIp: "10.0.0.1" }], destinations: [] }] }),
       /table.routes\[0\].match\[0\].sourceIp: unknown field/,
     ],
     [
-      "a destination that is not described",
+      "a destination without a cluster",
       withTable({ routes: [{ match: [], destinations: [{ cluster: "outbound|80||x", weight: 1 }] }] }),
       /`outbound\|80\|\|x` is not among the clusters/,
     ],
@@ -138,20 +138,20 @@ describe("rejects", () => {
       withTable({ routes: [{ match: [], destinations: [{ cluster: V1, weight: -1 }] }] }),
       /weight: must be a whole number/,
     ],
-    ["a mode nobody knows", withCluster({ tlsMode: "MUTUAL" }), /tlsMode: must be one of DISABLE, DUBBO_MUTUAL/],
-    ["a port that is none", withCluster({ endpoints: [{ ...GOOD.clusters[0]?.endpoints[0], port: 0 }] }), /port/],
-    ["two clusters of one name", { ...GOOD, clusters: [GOOD.clusters[0], GOOD.clusters[0]] }, /stands for two/],
+    ["an unknown mode", withCluster({ tlsMode: "MUTUAL" }), /tlsMode: must be one of DISABLE, DUBBO_MUTUAL/],
+    ["an invalid port", withCluster({ endpoints: [{ ...GOOD.clusters[0]?.endpoints[0], port: 0 }] }), /port/],
+    ["two clusters with the same name", { ...GOOD, clusters: [GOOD.clusters[0], GOOD.clusters[0]] }, /stands for two/],
   ])("%s", (_, value, message) => {
     expect(() => decodeHostRoutes(encodedJson(value))).toThrow(message)
   })
 })
 
-describe("whatever comes", () => {
-  it("bytes are routes or malformed, nothing else", () => {
+describe("any input", () => {
+  it("decodes any bytes to routes or a malformed error", () => {
     fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), bytes => isRoutesOrMalformed(bytes)))
   })
 
-  it("a good message with one value replaced is routes or malformed", () => {
+  it("decodes a valid message with one value replaced to routes or a malformed error", () => {
     const paths = pathsIn(GOOD)
     fc.assert(
       fc.property(fc.constantFrom(...paths), fc.jsonValue(), (path, value) =>
@@ -179,6 +179,6 @@ function replaced(tree: unknown, [key, ...rest]: readonly string[], value: unkno
   if (key === undefined) return value
   if (Array.isArray(tree))
     return tree.map((item, index) => (String(index) === key ? replaced(item, rest, value) : item))
-  const object = Object.entries(tree as object) // paths lead through mappings and lists alone
+  const object = Object.entries(tree as object) // Paths contain only mappings and lists.
   return Object.fromEntries(object.map(([name, item]) => [name, name === key ? replaced(item, rest, value) : item]))
 }

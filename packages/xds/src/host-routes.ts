@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything a caller needs to reach one host and port, as one resource: routes, destinations, endpoints, expected
-// identities and trust. Standard xDS spreads this over four types that arrive separately; this is applied as a whole or
-// not at all.
+// identities and trust. Standard xDS spreads this over four types that arrive separately; this resource is applied as a
+// whole or not at all.
 
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf"
 import type { RouteMatch, StringMatch } from "@merlon/policy/resources"
@@ -17,12 +17,12 @@ export const HOST_ROUTES = "type.googleapis.com/merlon.mesh.v1.HostRoutes"
 
 export interface HostRoutesSpec {
   readonly table: RouteTable
-  /** All that the table leads to; one that does not exist is there without endpoints. */
+  /** All clusters that the table refers to; a cluster that does not exist is included without endpoints. */
   readonly clusters: readonly ServiceCluster[]
-  /** What the servers accept, for people. */
+  /** What the servers accept, for display. */
   readonly services: readonly ServiceModes[]
   readonly trust: TrustSpec
-  /** What is spoken there; absent where nothing declares it, and the first bytes tell. */
+  /** The declared protocol; absent if none is declared, and the first bytes decide. */
   readonly protocol?: RoutedProtocol
 }
 
@@ -34,11 +34,11 @@ export interface ServiceModes {
 }
 
 export interface PortMode {
-  /** Of the Service. */
+  /** The Service's port. */
   readonly port: number
-  /** What callers must expect: the strictest where endpoints differ; undefined where no xserver enforces anything. */
+  /** The mode that callers must expect: the strictest if endpoints differ; undefined if no xserver enforces any. */
   readonly mtlsMode: EffectiveMode | undefined
-  /** Whether endpoints differ. */
+  /** Whether endpoints have different modes. */
   readonly mixed: boolean
 }
 
@@ -66,7 +66,7 @@ const routeMatch = object<RouteMatch>({
 
 const destination = object<WeightedDestination>({
   cluster: text(MAX_NAME),
-  // A cluster named several times has the sum of its shares.
+  // A cluster that is named several times has the sum of its weights.
   weight: whole(0, Number.MAX_SAFE_INTEGER / 1_024),
 })
 
@@ -122,7 +122,7 @@ const hostRoutes = object<Omit<HostRoutesSpec, "protocol">>({
   trust,
 })
 
-/** The message inside the Any. */
+/** Encodes the message inside the Any. */
 export function encodeHostRoutes({ protocol, ...spec }: HostRoutesSpec): Uint8Array {
   const others: { [address: string]: readonly string[] } = {}
   const traffic: { [name: string]: ClusterTraffic } = {}
@@ -148,18 +148,18 @@ export function encodeHostRoutes({ protocol, ...spec }: HostRoutesSpec): Uint8Ar
   return toBinary(HostRoutesSchema, message)
 }
 
-/** Throws where the bytes are no complete routes. */
+/** Throws if the bytes are not complete host routes. */
 export function decodeHostRoutes(bytes: Uint8Array): HostRoutesSpec {
   const message = messageOf(bytes)
   const { protocol } = message
-  // A word of a later version declares nothing that this one knows.
+  // A protocol of a later version is unknown here and ignored.
   const declared = PROTOCOLS.find(word => word === protocol)
   const spec: HostRoutesSpec = { ...readJson(message.routes, hostRoutes), ...(declared && { protocol: declared }) }
   const names = new Set(spec.clusters.map(({ name }) => name))
   if (names.size < spec.clusters.length) throw new MalformedResource("clusters: one name stands for two")
   for (const { destinations } of spec.table.routes) {
     for (const { cluster: name } of destinations) {
-      // A route into the dark would only be found by the request that takes it.
+      // Otherwise a route without a cluster would only be noticed by the first request that takes it.
       if (!names.has(name)) throw new MalformedResource(`table.routes: \`${name}\` is not among the clusters`)
     }
   }

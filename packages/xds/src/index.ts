@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The protocol between a control plane and its proxies: resources, routes, observations, and their encoding. The two ends
-// are separate exports, `@merlon/xds/server` and `@merlon/xds/client`. Envoy's messages are loaded on demand, so that a
-// proxy, which needs none, does not load them.
+// The protocol between a control plane and its proxies: resources, routes, observations, and their encoding. The two
+// ends are separate exports, `@merlon/xds/server` and `@merlon/xds/client`. Envoy's messages are loaded on demand, so
+// that proxies, which do not need them, do not load them.
 
 export { decodeProxyResource } from "./decode.js"
 export { encodeProxyResource } from "./encode.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A received resource that cannot be used. It is never applied in part, and the current state stays.
+// A received resource that cannot be used. It is never applied in part, and the current state stays in effect.
 
 import { type Read, ShapeError } from "@merlon/policy/shape"
 import type { ResourceCode } from "./errors.js"

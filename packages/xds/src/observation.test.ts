@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Observations of proxies and questions to them, over a real connection: in both directions, for authenticated callers
-// only, and never at the cost of their configuration.
+// Observations of proxies and inquiries to them, over a real connection: in both directions, only for authenticated
+// callers, and never at the cost of their configuration.
 
 import type { ObservedCall } from "@merlon/policy/ledger"
 import { afterEach, describe, expect, it, test, vi } from "vitest"
@@ -62,7 +62,7 @@ async function rig(observations?: ObservationSink) {
 }
 
 describe("the stream of observations", () => {
-  it("carries what a proxy says and what it is asked, and ends with the connection", async () => {
+  it("carries observations and inquiries, and ends with the connection", async () => {
     const heard: Observation[] = []
     let ended = 0
     const { said, asked, each, closed } = await rig({
@@ -79,7 +79,7 @@ describe("the stream of observations", () => {
     await until(() => expect([ended, closed()]).toEqual([1, 1]))
   })
 
-  it("is opened again at once with the next connection", async () => {
+  it("is reopened at once with the next connection", async () => {
     let opened = 0
     const { each, said } = await rig({
       open: () => {
@@ -92,7 +92,7 @@ describe("the stream of observations", () => {
     await until(() => expect([opened, said.length]).toEqual([2, 2]))
   })
 
-  it("is rejected for callers that may not report for the workload, who keep their configuration", async () => {
+  it("is rejected for callers that may not report for the workload, without affecting their configuration", async () => {
     const { each } = await rig({ open: () => ({ code: "PERMISSION_DENIED", message: "not yours" }) })
     await until(() => expect(each.logged.map(({ fields }) => fields)).toContainEqual({ why: "not yours" }))
     expect(each.client.connected).toBe(true)
@@ -105,7 +105,7 @@ describe("the stream of observations", () => {
     await until(() => expect(each.held.get("b")).toBe("1"))
   })
 
-  it("lasts no longer than the token it was begun with", async () => {
+  it("ends when the token expires that it was opened with", async () => {
     const { server } = await rig({ open: () => ({ heard: () => undefined, closed: () => undefined }) })
     server.state.tokensEnd = Date.now() + 300
     const client = new RawClient({ address: server.address, bundle: server.authority.bundle, token: "good:orders-1" })
@@ -115,7 +115,7 @@ describe("the stream of observations", () => {
     expect(await stream.ended()).toMatch(/^UNAUTHENTICATED: the token has ended/)
   })
 
-  it("ends for a proxy that says what cannot be read", async () => {
+  it("ends for a proxy that sends a malformed observation", async () => {
     const heard: Observation[] = []
     const { said, closed } = await rig({
       open: () => ({ heard: one => void heard.push(one), closed: () => undefined }),
@@ -140,11 +140,11 @@ describe("observations and inquiries", () => {
     [JSON.stringify({ ...ANSWER, destinations: [{ ...CALLED, count: -1 }] }), "destinations[0].count"],
     [JSON.stringify({ ...ANSWER, destinations: [{ ...CALLED, lastSeen: 9e15 }] }), "destinations[0].lastSeen"],
     [JSON.stringify({ kind: "decisions", decisions: [{}], leftOut: 0 }), "decisions[0].time"],
-  ])("of another form are rejected: %#", (json, message) => {
+  ])("are rejected if malformed: %#", (json, message) => {
     expect(() => readObservation(json)).toThrow(message)
   })
 
-  it("of what was called are read, without what a newer proxy says beside it", () => {
+  it("about called destinations are read, ignoring fields of a newer proxy", () => {
     const destinations = Array<CalledDestination>(200).fill(CALLED)
     expect(readObservation(writeObservation({ ...ANSWER, destinations }))).toEqual({ ...ANSWER, destinations })
     expect(readObservation(JSON.stringify({ ...ANSWER, destinations: [{ ...CALLED, mood: "good" }] }))).toEqual({
@@ -153,7 +153,7 @@ describe("observations and inquiries", () => {
     })
   })
 
-  it("that a newer control plane makes are passed over", () => {
+  it("of a newer control plane are ignored", () => {
     expect(readInquiry('{"kind":"sing"}')).toBeUndefined()
     expect(() => readInquiry('{"kind":"find","inquiry":1}')).toThrow("id")
   })

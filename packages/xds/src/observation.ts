@@ -17,53 +17,53 @@ import {
 } from "@merlon/policy/shape"
 import { readJson } from "./malformed-resource.js"
 
-/** One decision as it was kept, without anything of the message that is not needed to find it again. */
+/** One recorded decision, with only the parts of the message that help to find it again. */
 export interface ObservedDecision {
   /** RFC 3339. */
   readonly time: string
-  /** Of a rejection alone. */
+  /** Only for denials. */
   readonly id?: string | undefined
   readonly verdict: "allow" | "deny"
   readonly stage?: string | undefined
   readonly protocol: string
   readonly port: number
   readonly method: string
-  /** Without its query. */
+  /** Without the query. */
   readonly path: string
-  /** 0 where the connection was closed without a reply. */
+  /** 0 if the connection was closed without a response. */
   readonly status: number
   readonly peer?: string | undefined
   readonly source: string
-  /** `namespace/name[0]`, where a rule settled it. */
+  /** `namespace/name[0]`, if a rule decided. */
   readonly rule?: string | undefined
   readonly reason?: string | undefined
   readonly shadow?: string | undefined
-  /** A trace of the evaluator as JSON, of rejections by authorization and where it was asked for. */
+  /** A trace of the evaluator as JSON, for denials by authorization and on request. */
   readonly explanation?: string | undefined
 }
 
-/** How a caller's proxy reached a destination. `passthrough`: outside of the mesh, as the program called it. `none`: it did not. */
+/** How a caller's proxy reached a destination. `passthrough`: outside the mesh, unchanged. `none`: not at all. */
 export const CALL_TRANSPORTS = ["mtls", "plaintext", "passthrough", "none"] as const
 export type CallTransport = (typeof CALL_TRANSPORTS)[number]
 
-/** A destination that the workload called, in one transport, as the caller's proxy counted it since it started. */
+/** A destination that the workload called with one transport, as its proxy has counted since it started. */
 export interface CalledDestination {
-  /** `host:port` of a Service of the mesh, else what the program called. */
+  /** `host:port` of a Service of the mesh, otherwise the address that the application called. */
   readonly destination: string
   readonly inMesh: boolean
   readonly transport: CallTransport
   /** `namespace/name` of the workload that was tried last. */
   readonly workload?: string | undefined
-  /** Requests, and connections whose bytes are not looked into. */
+  /** Number of requests, or of connections whose bytes are not parsed. */
   readonly count: number
-  /** Those without an answer of the destination, or without a connection to it. */
+  /** Number of those without a response or without a connection. */
   readonly failures: number
-  /** Of the last request; absent for connections, and 0 where the program got no answer. */
+  /** Status of the last request; absent for connections, and 0 if there was no response. */
   readonly lastStatus?: number | undefined
-  /** Why the last one that failed did: a code, and the reason in words. */
+  /** The last failure: its code, and the reason in words. */
   readonly lastFailure?: string | undefined
   readonly lastReason?: string | undefined
-  /** Of the last denial by the destination. */
+  /** The id of the last denial by the destination. */
   readonly lastDecision?: string | undefined
   /** Milliseconds since the epoch. */
   readonly firstSeen: number
@@ -73,32 +73,35 @@ export interface CalledDestination {
 export type Observation =
   | {
       readonly kind: "calls"
-      /** Of this life of the proxy; sequences begin anew with each. */
+      /** Identifies this run of the proxy; sequences start again with each run. */
       readonly run: string
-      /** Grows by one with each batch that was taken. What comes twice has the same. */
+      /** Grows by one with each acknowledged batch. A batch that is sent again has the same number. */
       readonly sequence: number
       readonly calls: readonly ObservedCall[]
-      /** Shapes since the last batch that were let go for others. */
+      /** Number of shapes since the last batch that were dropped to make room. */
       readonly forgotten: number
     }
   | { readonly kind: "decisions"; readonly decisions: readonly ObservedDecision[]; readonly leftOut: number }
   | { readonly kind: "answer"; readonly inquiry: number; readonly decisions: readonly ObservedDecision[] }
-  /** Said only when asked: a control plane of an older version ends the stream at a kind that it does not know. */
+  /** Only sent on request: an older control plane ends the stream when it receives an unknown kind. */
   | { readonly kind: "destinations"; readonly inquiry: number; readonly destinations: readonly CalledDestination[] }
 
 export type Inquiry =
   | { readonly kind: "taken"; readonly run: string; readonly sequence: number }
-  /** Whether decisions are to be told as they are made. */
+  /** Whether to send decisions as they are made. */
   | { readonly kind: "follow"; readonly on: boolean }
   | { readonly kind: "find"; readonly inquiry: number; readonly id: string }
   /** The last decisions, newest first. */
   | { readonly kind: "recent"; readonly inquiry: number; readonly limit: number }
-  /** What the workload called. A proxy of an older version does not answer. */
+  /** The destinations that the workload called. An older proxy does not answer. */
   | { readonly kind: "destinations"; readonly inquiry: number }
 
-/** What a proxy has to tell. */
+/** The source of a proxy's observations. */
 export interface ObservationSource {
-  /** A control plane listens. `say` returns whether there is room for more at once. Returns how to hear what it asks. */
+  /**
+   * Called when a control plane listens. `say` returns whether more can be sent at once. Returns handlers for its
+   * inquiries.
+   */
   open(say: (observation: Observation) => boolean): {
     readonly asked: (inquiry: Inquiry) => void
     readonly closed: () => void
@@ -109,7 +112,7 @@ export interface ObservationSource {
 export const MAX_CALLS = 500
 /** Decisions in one message. */
 export const MAX_DECISIONS = 200
-/** Destinations in one message, and so in what a proxy remembers. */
+/** Destinations in one message, and the limit of what a proxy remembers. */
 export const MAX_DESTINATIONS = 200
 const MAX_EXPLANATION = 512 * 1024
 
@@ -190,7 +193,7 @@ export function writeInquiry(inquiry: Inquiry): string {
   return JSON.stringify(inquiry)
 }
 
-/** Throws `MalformedResource`. Undefined for what a newer control plane asks, which is not ours to answer. */
+/** Throws `MalformedResource`. Undefined for an unknown inquiry of a newer control plane, which is ignored. */
 export function readInquiry(json: string): Inquiry | undefined {
   return readJson<Inquiry | undefined>(json, (value, path) =>
     kindOf(value) in INQUIRIES ? byKind<Inquiry>(INQUIRIES, value, path) : undefined,

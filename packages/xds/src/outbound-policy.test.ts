@@ -13,7 +13,7 @@ const ROUTES: HostRoutesSpec = {
 }
 
 describe("an outbound policy", () => {
-  it("arrives as it was sent", () => {
+  it("decodes to what was encoded", () => {
     expect(decodeOutboundPolicy(encodeOutboundPolicy(POLICY))).toEqual(POLICY)
   })
 
@@ -22,7 +22,7 @@ describe("an outbound policy", () => {
     ["the routes of a host", encodeHostRoutes(ROUTES)],
     ["an unknown mode", encodeOutboundPolicy({ ...POLICY, mode: "NONE" as "ALLOW_ANY" })],
     ["too many blocks", encodeOutboundPolicy({ ...POLICY, mtls: Array.from({ length: 65_537 }, () => "::1") })],
-  ])("is not read from %s", (_, bytes) => {
+  ])("is not decoded from %s", (_, bytes) => {
     expect(() => decodeOutboundPolicy(bytes)).toThrow()
   })
 })

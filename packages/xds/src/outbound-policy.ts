@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a proxy does with a destination without routes: whether it may be called at all, and which addresses must never be
-// called in plaintext. Every captured workload has it, so that it also decides while the control plane is away.
+// What a proxy does with destinations that have no routes: whether they may be called at all, and which addresses must
+// never be called in plaintext. Every captured workload has this policy, so that it also applies while the control
+// plane is away.
 
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf"
 import { choice, list, object, text } from "@merlon/policy/shape"
 import { HostRoutesSchema } from "./generated/merlon/mesh/v1/mesh_pb.js"
 import { MalformedResource, readJson } from "./malformed-resource.js"
 
-/** Its name among the host routes; no host is spelt so. */
+/** Its name among the host routes; no host has this name. */
 export const OUTBOUND_POLICY = "|outbound"
 
 /** As Istio's `outboundTrafficPolicy`. */
@@ -17,7 +18,7 @@ export type OutboundMode = (typeof OUTBOUND_MODES)[number]
 export interface OutboundPolicySpec {
   /** `REGISTRY_ONLY`: destinations that are neither in the cluster nor named by a MeshService are rejected. */
   readonly mode: OutboundMode
-  /** Addresses and CIDR blocks of hosts and workloads that demand mutual TLS. */
+  /** Addresses and CIDR blocks of hosts and workloads that require mutual TLS. */
   readonly mtls: readonly string[]
 }
 
@@ -29,12 +30,12 @@ const outboundPolicy = object<OutboundPolicySpec>({
   mtls: list(MAX_MTLS_BLOCKS, text(MAX_BLOCK)),
 })
 
-/** The message inside the Any. */
+/** Encodes the message inside the Any. */
 export function encodeOutboundPolicy(spec: OutboundPolicySpec): Uint8Array {
   return toBinary(HostRoutesSchema, create(HostRoutesSchema, { outboundPolicy: JSON.stringify(spec) }))
 }
 
-/** Throws where the bytes are no policy. */
+/** Throws if the bytes are not an outbound policy. */
 export function decodeOutboundPolicy(bytes: Uint8Array): OutboundPolicySpec {
   let written: string
   try {

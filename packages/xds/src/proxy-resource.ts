@@ -8,15 +8,15 @@ import type { AuthorizationProvider, PathNormalization } from "@merlon/policy/me
 export const PROXY_RESOURCE = "type.googleapis.com/merlon.mesh.v1.ProxyResource"
 
 export interface PortSpec {
-  /** The workload's own port: what policies and port-level modes name. */
+  /** The workload's own port, which policies and port-level modes name. */
   readonly port: number
-  /** Where xserver listens: 15080 for the first port, 15081 for the second. */
+  /** The port on which xserver listens: 15080 for the first port, 15081 for the second. */
   readonly listen: number
   readonly protocol: "http" | "tcp" | "auto"
   readonly upstreamProtocol: "http/1.1" | "h2c"
-  /** Host names of the Services that lead to this port, in every spelling a caller may use as SNI. */
+  /** Host names of the Services for this port, in every form that a caller may use as SNI. */
   readonly serviceNames: readonly string[]
-  /** Protocols besides `websocket` that connections may be switched to; nothing after the switch is judged. */
+  /** Protocols besides `websocket` that connections may be switched to; nothing after the switch is evaluated. */
   readonly upgrades: readonly string[]
 }
 
@@ -45,23 +45,26 @@ export interface WorkloadSpec {
   readonly name: string
   readonly serviceAccount: string
   readonly labels: { readonly [key: string]: string }
-  /** Names of the Services of its namespace that select it, which policies may name instead of labels. */
+  /** Names of the Services in its namespace that select it; policies may name them instead of labels. */
   readonly services: readonly string[]
   readonly ports: readonly PortSpec[]
-  /** Probes of the kubelet that xserver answers, by path. */
+  /** Kubelet probes that xserver answers, by path. */
   readonly probes: { readonly [path: string]: ProbeSpec }
 }
 
 export interface KeySetSpec {
-  /** As `keySetId` names it. */
+  /** The result of `keySetId`. */
   readonly id: string
   readonly jwks: string
 }
 
 export interface TrustSpec {
-  /** PEM, every root that is trusted. */
+  /** PEM of every trusted root. */
   readonly bundle: string
-  /** SHA-256 of the DER of the root that signs now, in lower-case hex: a certificate of another root is renewed at once. */
+  /**
+   * SHA-256 of the DER of the current signing root, in lower-case hex: a certificate of another root is renewed at
+   * once.
+   */
   readonly signer: string
   readonly revokedIdentities: readonly string[]
   /** Upper-case hex without leading zeros. */
@@ -74,12 +77,12 @@ export type ProxyResource =
   | { readonly kind: "keySet"; readonly keySet: KeySetSpec }
   | { readonly kind: "trust"; readonly trust: TrustSpec }
 
-/** Names on the wire. A proxy has one workload and one trust, any number of the others. */
+/** Names on the wire. A proxy has one workload and one trust, and any number of the others. */
 export const resourceNames = {
   workload: "workload",
   trust: "trust",
   policy: (kind: string, namespace: string, name: string): string => `policy/${kind}/${namespace}/${name}`,
-  // Hashed, because users choose how long an issuer and its URI are: a proxy that lists its resources when it
-  // reconnects must not be rejected for the length of a name.
+  // Hashed, because users choose the length of issuers and their URIs: a proxy that lists its resources when it
+  // reconnects must not be rejected because of a long name.
   keySet: (id: string): string => `keys/${createHash("sha256").update(id).digest("hex")}`,
 } as const

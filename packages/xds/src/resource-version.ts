@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The version of a resource is derived from its contents. Control plane and proxy use the same function, so a proxy that
-// read altered contents from its disk reports another version and gets them again.
+// Derives the version of a resource from its contents. Control plane and proxy use the same function, so a proxy that
+// read altered contents from disk reports another version and gets the resource again.
 
 import type { ProxyResource } from "./proxy-resource.js"
 import { contentVersion } from "./runtime/canonical-json.js"

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Route tables and clusters as standard xDS. Envoy's messages are large, and a proxy that only receives policies does not
-// need them: they are loaded with the first use of the codec.
+// Loads the encoders of route tables and clusters as standard xDS. Envoy's messages are large, and a proxy that only
+// receives policies does not need them, so they are loaded on first use.
 
 import type { RouteTable, ServiceCluster, ServiceEndpoint } from "./route-table.js"
 
-/** Type URLs, in the order in which a client asks for them. */
+/** Type URLs, in the order in which clients subscribe to them. */
 export const LISTENER = "type.googleapis.com/envoy.config.listener.v3.Listener"
 export const ROUTE_CONFIGURATION = "type.googleapis.com/envoy.config.route.v3.RouteConfiguration"
 export const CLUSTER = "type.googleapis.com/envoy.config.cluster.v3.Cluster"
 export const ENDPOINTS = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
 
-/** Messages as they stand inside an Any. */
+/** Encoded messages for an Any. */
 export interface RouteEncoders {
-  /** A client finds the routes of `routes` by the name it asked for. */
+  /** A client finds the routes under the name `routes`. */
   listener(name: string, routes: string): Uint8Array
   routes(name: string, table: RouteTable): Uint8Array
   cluster(cluster: ServiceCluster): Uint8Array

@@ -8,7 +8,7 @@ describe("a cluster's name", () => {
     [{ port: 0, subset: "", host: "10.0.0.1" }, "outbound|0||10.0.0.1"],
     [{ port: 65_535, subset: "", host: "::1" }, "outbound|65535||::1"],
     [{ port: 80, subset: "v1", host: "web.app", guest: "shop" }, "outbound|80|v1|web.app|shop"],
-  ])("says and tells %j", (key, name) => {
+  ])("is formatted and parsed: %j", (key, name) => {
     expect(clusterName(key)).toBe(name)
     expect(parseClusterName(name)).toEqual(key)
   })

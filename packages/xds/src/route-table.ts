@@ -7,25 +7,25 @@ import type { EffectiveMode } from "@merlon/policy/selection"
 import type { ClusterTraffic, RouteTraffic } from "./traffic.js"
 
 export interface RouteTable {
-  /** As callers address it. */
+  /** The host name that callers use. */
   readonly host: string
   readonly port: number
-  /** Other spellings of the host: `web`, `web.app`, `web.app.svc`. */
+  /** Other names of the host: `web`, `web.app`, `web.app.svc`. */
   readonly aliases: readonly string[]
-  /** Tried in order; the last one has no match, unless a MeshService routes nothing else. */
+  /** Tried in order. The last one matches everything, unless a MeshService sends other requests nowhere. */
   readonly routes: readonly WeightedRoute[]
 }
 
 export interface WeightedRoute extends RouteTraffic {
-  /** Any of them; empty means every request. None names a port: the table's port has settled that. */
+  /** Alternatives; empty means every request. None names a port, because the table is for one port. */
   readonly match: readonly RouteMatch[]
   readonly destinations: readonly WeightedDestination[]
 }
 
 export interface WeightedDestination {
-  /** Name of the cluster: `outbound|<port>|<subset>|<host>`, and `|<namespace>` where a guest leads there. */
+  /** Name of the cluster: `outbound|<port>|<subset>|<host>`, followed by `|<namespace>` for a guest. */
   readonly cluster: string
-  /** 0 drains. Weights are shares of their sum. */
+  /** 0 drains the cluster. Weights are shares of their sum. */
   readonly weight: number
 }
 
@@ -34,36 +34,36 @@ export interface ServiceCluster {
   readonly host: string
   readonly port: number
   readonly subset: string
-  /** What a MeshService says; undefined where none does and callers follow what the endpoints accept. */
+  /** The mode of a MeshService; undefined if none sets it, and callers follow what the endpoints accept. */
   readonly tlsMode: ClientTlsMode | undefined
-  /** What callers send as SNI under DUBBO_MUTUAL. */
+  /** The SNI that callers send under DUBBO_MUTUAL. */
   readonly sni: string
-  /** SPIFFE ids of the workloads behind it: who may answer. */
+  /** SPIFFE ids of the workloads behind it, which callers accept as server identities. */
   readonly identities: readonly string[]
   /** Sorted by address and port. */
   readonly endpoints: readonly ServiceEndpoint[]
-  /** What a MeshService says of balancing, limits and ejection; absent where none does. */
+  /** Load balancing, limits and outlier detection of a MeshService; absent if none sets them. */
   readonly traffic?: ClusterTraffic
 }
 
 export interface ServiceEndpoint {
   readonly address: string
-  /** Where the same workload is reached as well, to be tried after the first; absent where there is no other. */
+  /** Other addresses of the same workload, tried after the first; absent if there are none. */
   readonly otherAddresses?: readonly string[]
-  /** The xserver's port where one stands in front, else the workload's own. */
+  /** The port of xserver if the workload has one, otherwise the workload's own. */
   readonly port: number
   readonly healthy: boolean
   readonly workload: string
-  /** What the workload's port accepts; undefined where no xserver enforces anything. */
+  /** The mTLS mode of the workload's port; undefined if no xserver enforces any. */
   readonly mtlsMode: EffectiveMode | undefined
 }
 
-/** The parts of a cluster's name. Port 0 stands for a port that the Service does not have. */
+/** The parts of a cluster's name. Port 0 means a port that the Service does not have. */
 export interface ClusterKey {
   readonly port: number
   readonly subset: string
   readonly host: string
-  /** The namespace whose MeshServices are heard beside those that govern the host: what it says counts here alone. */
+  /** A namespace whose MeshServices apply to its own callers, besides those that govern the host. */
   readonly guest?: string
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How callers treat a route and a destination: time limits, retries, balancing, limits of connections and requests,
-// ejection of failing endpoints. As in a MeshService, with durations in milliseconds; absent fields have the caller's
-// default.
+// How callers treat a route and a destination: timeouts, retries, load balancing, limits of connections and requests,
+// outlier detection. As in a MeshService, with durations in milliseconds. For absent fields the caller's defaults
+// apply.
 
 import { choice, flag, list, openObject, optional, type Read, record, text, whole } from "@merlon/policy/shape"
 
@@ -9,42 +9,42 @@ export const LOAD_BALANCERS = ["LEAST_REQUEST", "ROUND_ROBIN", "RANDOM"] as cons
 export type LoadBalancer = (typeof LOAD_BALANCERS)[number]
 
 export interface RetrySpec {
-  /** Beyond the first try. */
+  /** Number of retries after the first attempt. */
   readonly attempts: number
   readonly perTryTimeoutMs?: number
-  /** Conditions by their names in `retryOn`. */
+  /** Conditions, under their names in `retryOn`. */
   readonly retryOn: readonly string[]
-  /** Whether requests whose method is not idempotent are retried too. */
+  /** Whether requests with methods that are not idempotent are retried too. */
   readonly nonIdempotent: boolean
 }
 
 export interface RouteTraffic {
-  /** From the end of the request to the end of the response, all tries together. */
+  /** From the end of the request to the end of the response, over all attempts. */
   readonly timeoutMs?: number
   readonly retries?: RetrySpec
 }
 
-/** What one caller may have under way to a destination, all its endpoints together. */
+/** Limits on one caller's connections and requests to a destination, over all its endpoints. */
 export interface ConnectionPoolSpec {
   readonly maxConnections?: number
   readonly connectTimeoutMs?: number
-  /** Of connections that carry bytes. */
+  /** For connections that carry opaque bytes. */
   readonly tcpIdleTimeoutMs?: number
   /** Requests that wait for a connection. */
   readonly maxPendingRequests?: number
   readonly maxRequests?: number
-  /** 0 is any number. */
+  /** 0 means no limit. */
   readonly maxRequestsPerConnection?: number
-  /** How long a connection without requests is kept. */
+  /** How long a connection without requests is kept open. */
   readonly idleTimeoutMs?: number
 }
 
 export interface OutlierDetectionSpec {
-  /** 0 is off. */
+  /** 0 turns it off. */
   readonly consecutive5xxErrors?: number
-  /** 0 is off. */
+  /** 0 turns it off. */
   readonly consecutiveGatewayErrors?: number
-  /** After each of these without an ejection, one earlier ejection is forgotten. */
+  /** After each interval without an ejection, one earlier ejection is forgotten. */
   readonly intervalMs?: number
   readonly baseEjectionMs?: number
   readonly maxEjectionPercent?: number
@@ -57,21 +57,21 @@ export interface ClusterTraffic {
   readonly outlierDetection?: OutlierDetectionSpec
 }
 
-/** All of it for one host, as it is sent. */
+/** All traffic settings of one host, as they are sent. */
 export interface TrafficSpec {
-  /** By the place of the route in its table. */
+  /** By the index of the route in its table. */
   readonly routes: readonly RouteTraffic[]
-  /** By name. */
+  /** By cluster name. */
   readonly clusters: { readonly [name: string]: ClusterTraffic }
 }
 
-/** INVARIANT: no tenant's value makes a caller wait for longer, or try more often, than these. */
+/** INVARIANT: no tenant's value makes a caller wait longer, or retry more often, than these. */
 const MAX_TIMEOUT_MS = 3_600_000
 const MAX_RETRIES = 10
 const MAX_COUNT = 2_147_483_647
 const MAX_CONDITIONS = 32
 
-// Newer writers may say more: fields that this version does not know are left out.
+// Newer versions may send more: unknown fields are ignored.
 const milliseconds = whole(1, MAX_TIMEOUT_MS)
 
 const retries = openObject<RetrySpec>({

@@ -12,16 +12,16 @@ describe("the version of a trust", () => {
     ["the signer", { signer: "bb" }],
     ["a revoked identity", { revokedIdentities: ["i"] }],
     ["a revoked serial", { revokedSerials: ["1", "2"] }],
-    ["what moves from one list to the other", { revokedIdentities: ["i"], revokedSerials: ["1", "j"] }],
+    ["values that move from one list to the other", { revokedIdentities: ["i"], revokedSerials: ["1", "j"] }],
   ])("changes with %s", (_, change) => {
     expect(trustVersion({ ...TRUST, ...change })).not.toBe(trustVersion(TRUST))
   })
 
-  it("knows no order among revocations", () => {
+  it("ignores the order of revocations", () => {
     expect(trustVersion({ ...TRUST, revokedIdentities: ["j", "i", "j"] })).toBe(trustVersion(TRUST))
   })
 
-  it("is short enough to be read by people", () => {
+  it("is short enough for people to read", () => {
     expect(trustVersion(TRUST)).toMatch(/^[\w-]{22}$/)
   })
 })

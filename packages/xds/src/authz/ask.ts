@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The other direction of Envoy's external authorization: our question written as its message, and a provider's answer read. The
-// answer is only taken apart here; whether it may be believed is for the proxy to decide.
+// The client side of Envoy's external authorization: encodes a check request for a provider and decodes its response.
+// This file only parses the response; the proxy decides whether to trust it.
 
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf"
 import { type Address, AddressSchema } from "../generated/envoy/config/core/v3/address_pb.js"
@@ -11,7 +11,7 @@ type Pairs = readonly (readonly [name: string, value: string])[]
 
 export interface ProviderCheck {
   readonly method: string
-  /** With its query. */
+  /** Including the query. */
   readonly path: string
   readonly host: string
   readonly scheme: string
@@ -25,7 +25,7 @@ export interface ProviderCheck {
 }
 
 export interface CheckResult {
-  /** Of gRPC; 0 allows. Undefined where the answer has no status. */
+  /** The gRPC status code; 0 allows. Undefined if the response has no status. */
   readonly code: number | undefined
   readonly response:
     | {
@@ -56,7 +56,7 @@ export function writeProviderCheck(check: ProviderCheck): Uint8Array {
   return toBinary(CheckRequestSchema, message)
 }
 
-/** Throws where the bytes are not such a message. */
+/** Throws if the bytes are not a `CheckResponse`. */
 export function readCheckResult(message: Uint8Array): CheckResult {
   const { status, httpResponse } = fromBinary(CheckResponseSchema, message, { readUnknownFields: false })
   const code = status?.code

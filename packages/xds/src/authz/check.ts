@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decodes a check request of Envoy's external authorization and encodes our response. Fields that the message lacks are
-// absent here; the authorizer decides whether a request can be answered.
+// absent in the result; the authorizer decides whether it can answer the request.
 
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf"
 import {
@@ -18,26 +18,26 @@ import { HttpStatusSchema, type StatusCode } from "../generated/envoy/type/v3/ht
 import { StatusSchema } from "../generated/google/rpc/status_pb.js"
 
 export interface CheckQuestion {
-  /** Absent where the gateway asks about a TCP connection. Empty texts are attributes that the gateway did not send. */
+  /** Absent if the gateway asks about a TCP connection. Empty strings are attributes that the gateway did not send. */
   readonly http:
     | {
         readonly method: string
-        /** With its query. */
+        /** Including the query. */
         readonly path: string
         readonly host: string
         readonly scheme: string
         /**
-         * Lower-case names with values of one character per byte. Envoy joins the lines of a header, unless it is told to send
-         * raw headers. Pseudo-headers are among them.
+         * Lower-case names with values of one character per byte. Envoy joins the lines of a header unless it is
+         * configured to send raw headers. Pseudo-headers are included.
          */
         readonly headers: readonly (readonly [name: string, value: string])[]
       }
     | undefined
-  /** Of the gateway's own connection to its caller. */
+  /** The address of the caller's connection to the gateway. */
   readonly sourceAddress: string | undefined
   readonly sourcePrincipal: string | undefined
   readonly sni: string | undefined
-  /** What the gateway's configuration says of the route; callers cannot write there. */
+  /** Values from the gateway's route configuration; callers cannot set them. */
   readonly contextExtensions: { readonly [key: string]: string }
 }
 
@@ -58,7 +58,7 @@ export type CheckAnswer =
 const GRPC_PERMISSION_DENIED = 7
 const GRPC_UNAUTHENTICATED = 16
 
-/** Throws where the bytes are not such a message. */
+/** Throws if the bytes are not a `CheckRequest`. */
 export function readCheck(message: Uint8Array): CheckQuestion {
   const { attributes } = fromBinary(CheckRequestSchema, message, { readUnknownFields: false })
   const { source, request, tlsSession, contextExtensions = {} } = attributes ?? {}
@@ -106,7 +106,7 @@ function allowed({ setHeaders, removeHeaders, removeParameters }: Extract<CheckA
 
 function denied({ status, body, headers }: Extract<CheckAnswer, { verdict: "deny" }>) {
   const value = create(DeniedHttpResponseSchema, {
-    status: create(HttpStatusSchema, { code: status as StatusCode }), // its values are the numbers of HTTP
+    status: create(HttpStatusSchema, { code: status as StatusCode }), // The enum's values are the HTTP status codes.
     headers: headers.map(replacing),
     body,
   })
@@ -118,7 +118,7 @@ function denied({ status, body, headers }: Extract<CheckAnswer, { verdict: "deny
 
 function replacing([key, value]: readonly [string, string]): HeaderValueOption {
   return create(HeaderValueOptionSchema, {
-    // One character per byte here, and a text in the message.
+    // One character per byte here, but UTF-8 text in the message.
     header: { key, value: Buffer.from(value, "latin1").toString("utf8") },
     appendAction: HeaderValueOption_HeaderAppendAction.OVERWRITE_IF_EXISTS_OR_ADD,
   })

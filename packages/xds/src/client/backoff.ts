@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long to wait before the next attempt. Full jitter: after an outage a thousand proxies come back spread out, not
-// all at once.
+// Computes the delay before the next attempt, with full jitter: after an outage a thousand proxies reconnect spread
+// out, not all at once.
 
 import type { ClientLimits } from "./options.js"
 
@@ -16,7 +16,7 @@ export class Backoff {
     this.#failures = 0
   }
 
-  /** `rejected`: the control plane rejected us. Asking often does not change that. */
+  /** `rejected`: the control plane rejected this client, which frequent retries would not change. */
   next({ rejected }: { readonly rejected: boolean }): number {
     const { firstRetryMs, retryMs, longestRetryMs } = this.limits
     const failures = this.#failures

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a unary call failed, in the control plane's words or, if it gave none, in gRPC's.
+// Why a unary call failed: the control plane's message or, if it gave none, gRPC's.
 
 import { type CallErrorCode, XDS_ERRORS } from "../errors.js"
 
 export class MeshCallError extends Error {
   override readonly name = "MeshCallError"
-  /** In the words of gRPC: `UNAVAILABLE`, `PERMISSION_DENIED`. */
+  /** A gRPC status: `UNAVAILABLE`, `PERMISSION_DENIED`. */
   readonly code: CallErrorCode
 
   constructor(code: CallErrorCode, message: string) {

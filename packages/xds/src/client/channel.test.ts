@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which server a client connects to, over which path, and what it does if the server goes away.
+// Which server a client connects to, at which address, and what it does if the server goes away.
 
 import { once } from "node:events"
 import { createServer, connect as relayTo } from "node:net"
@@ -40,13 +40,13 @@ function started(options: Parameters<typeof clientRig>[0]) {
   return rig
 }
 
-describe("a control plane that does not prove itself", () => {
+describe("a control plane that does not prove its identity", () => {
   test.each<[string, (own: TestAuthority) => TestCredentials, TlsOptions, RegExp]>([
-    ["has a certificate of another authority", () => new TestAuthority().server(), {}, /unable to (verify|get)/],
+    ["has a certificate from another authority", () => new TestAuthority().server(), {}, /unable to (verify|get)/],
     ["has another name", own => own.server("somebody.else.test"), {}, /does not match certificate's altnames/],
-    ["speaks no HTTP/2", own => own.server(), { ALPNProtocols: ["http/1.1"] }, /alert/],
-    ["says not what it speaks", own => own.server(), { ALPNProtocols: [] }, /speaks no HTTP\/2/],
-  ])("%s hears nothing from us, whatever the environment says", async (_, shown, tls, why) => {
+    ["does not offer HTTP/2", own => own.server(), { ALPNProtocols: ["http/1.1"] }, /alert/],
+    ["selects no protocol", own => own.server(), { ALPNProtocols: [] }, /speaks no HTTP\/2/],
+  ])("%s and receives nothing, regardless of environment variables", async (_, shown, tls, why) => {
     vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0")
     const own = new TestAuthority()
     const { chain, privateKey } = shown(own)
@@ -61,13 +61,13 @@ describe("a control plane that does not prove itself", () => {
 
 describe("an address", () => {
   test.each<[string, (port: number) => string, string]>([
-    ["of IPv4", port => `127.0.0.1:${port}`, "127.0.0.1"],
-    ["of IPv6", port => `[::1]:${port}`, "::1"],
-    ["that is a name with several, of which the last answers", port => `localhost:${port}`, "127.0.0.1"],
-  ])("%s leads there", async (_, address, host) => {
+    ["with IPv4", port => `127.0.0.1:${port}`, "127.0.0.1"],
+    ["with IPv6", port => `[::1]:${port}`, "::1"],
+    ["that is a name with several addresses, of which the last answers", port => `localhost:${port}`, "127.0.0.1"],
+  ])("%s is connected to", async (_, address, host) => {
     const rig = await serverRig()
     closing.push(() => rig.server.close())
-    // The server is on IPv4; what is said to another address goes on to it.
+    // The server listens on IPv4; data for other addresses is relayed to it.
     const relay = createServer(near => {
       const far = relayTo(rig.server.port)
       near.on("error", () => far.destroy()).pipe(far)
@@ -87,7 +87,7 @@ describe("an address", () => {
     await expect(client.signCertificate(new Uint8Array(5))).rejects.toThrow(/must have the form HOST:PORT/)
   })
 
-  it("without a server reports the tried addresses", async () => {
+  it("without a server reports the addresses that were tried", async () => {
     const { client } = clientRig({ address: "localhost:1", bundle: new TestAuthority().bundle })
     await expect(client.signCertificate(new Uint8Array(5))).rejects.toMatchObject({
       code: "UNAVAILABLE",
@@ -97,7 +97,7 @@ describe("an address", () => {
 })
 
 describe("a call", () => {
-  it("that is not answered in time is reported, and closes the connection", async () => {
+  it("that times out is reported, and closes the connection", async () => {
     let gone: Promise<unknown> | undefined
     const plane = await raw(({ socket }) => {
       gone = once(socket, "close")
@@ -110,7 +110,7 @@ describe("a call", () => {
     await gone
   })
 
-  it("with a token that cannot be one is not made", async () => {
+  it("with an invalid token is not made", async () => {
     const plane = await raw()
     const proof = { token: "one\r\ntwo" }
     const { client } = clientRig({ address: plane.address, bundle: plane.authority.bundle, proof })
@@ -119,14 +119,14 @@ describe("a call", () => {
   })
 })
 
-it("moves to another connection when it is sent away, though its stream may stay", async () => {
+it("moves to another connection on GOAWAY, even if its stream could stay", async () => {
   const plane = await raw(({ say }) => say(goawayText(1, 0, "")))
   const each = started({ address: plane.address, bundle: plane.authority.bundle })
   await until(() => expect(plane.heard.length).toBeGreaterThan(1))
   expect(each.logged[0]?.fields).toMatchObject({ why: "UNAVAILABLE: the control plane is going away" })
 })
 
-it("follows a control plane of another make", async () => {
+it("works with a control plane on grpc-js", async () => {
   const authority = new TestAuthority()
   const { chain, privateKey } = authority.server()
   const server = new Server()

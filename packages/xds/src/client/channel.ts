@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A connection to the control plane with the current trust bundle and credentials. Channels are not reused: each stream
-// and call opens its own, so that a rotated root or certificate counts from the next one on. Nothing is sent, least of
-// all the token, before the control plane has proven its identity.
+// and call opens its own, so that a rotated root or certificate takes effect with the next one. Nothing is sent, least
+// of all the token, before the control plane has proven its identity.
 
 import { isIP, type TcpSocketConnectOpts } from "node:net"
 import {
@@ -32,20 +32,23 @@ export interface ChannelOptions {
   readonly session: LastSession
 }
 
-/** Of a name with several addresses, how long each is tried before the next. */
+/** If a name has several addresses: how long to try each before the next. */
 const NEXT_ADDRESS_MS = 1_000
-/** The control plane said that this client may not. */
+/** Codes with which the control plane rejects this client. */
 export const REJECTIONS: ReadonlySet<string> = new Set(["UNAUTHENTICATED", "PERMISSION_DENIED"])
 const TOKEN = /^[\x21-\x7e]+$/
 
 export class Channel {
-  /** The control plane has proven itself. Rejects with a MeshCallError where there is no such connection. */
+  /** Resolves when the control plane has proven its identity. Rejects with a MeshCallError if the connection fails. */
   readonly ready: Promise<void>
   readonly #socket: TLSSocket
   readonly #session: LastSession
   #connection: GrpcConnection | undefined
 
-  /** Throws where address, bundle or proof cannot be used. `leaving`: the control plane sends us to another connection. */
+  /**
+   * Throws if the address, bundle or credentials cannot be used. `leaving`: the control plane asks us to use another
+   * connection.
+   */
   constructor(options: ChannelOptions, leaving: () => void = () => undefined) {
     const { address, serverName, limits, session } = options
     this.#session = session
@@ -53,20 +56,21 @@ export class Channel {
     const token = readToken(proof)
     const { context, terms } = securityOf(options, proof)
     const offered = session.under(terms, Date.now())
-    const socket = connect(wayTo(terms, context, offered?.ticket))
+    const socket = connect(connectionOptions(terms, context, offered?.ticket))
     socket.setNoDelay(true)
     this.#socket = socket
     this.ready = new Promise((resolve, reject) => {
       const failed = (why: string) => reject(new MeshCallError("UNAVAILABLE", `no connection to ${address}: ${why}`))
       socket.once("error", error => {
-        // If the TLS session caused the error, the next connection does not offer it. A closed port is no such error.
+        // If the TLS session may have caused the error, the next connection does not offer it. A closed port is not a
+        // TLS error.
         const isTls = "code" in error && String(error.code).startsWith("ERR_")
         if (isTls && this.#connection === undefined) session.forget()
         failed(reasonOf(error))
       })
       socket.once("close", () => failed("it was closed before the control plane had proven itself"))
       socket.once("secureConnect", () => {
-        // INVARIANT: `rejectUnauthorized` has seen to this already. Fail closed should that ever change.
+        // INVARIANT: `rejectUnauthorized` has already checked this. Fails closed if that ever changes.
         if (!socket.authorized) socket.destroy(new Error("the control plane has not proven itself"))
         else if (socket.alpnProtocol !== "h2") socket.destroy(new Error("who listens there speaks no HTTP/2"))
         else {
@@ -76,16 +80,16 @@ export class Channel {
       })
     })
     let endsAt = 0
-    // Once: Node takes a certificate out of the chain with each look at it, and of a session that is resumed there is none.
+    // Only once: Node removes a certificate from the chain each time it is read, and a resumed session has none.
     socket.once("secureConnect", () => {
       endsAt = socket.isSessionReused() ? (offered?.endsAt ?? 0) : endOf(socket)
     })
     socket.on("session", ticket => session.keep(terms, { ticket, endsAt }))
-    // Also if no caller waits for it any more.
+    // Also if no caller waits for it anymore.
     this.ready.catch(() => undefined)
   }
 
-  /** Whether the handshake resumed an earlier session; a rejection may have been meant for that session. */
+  /** Whether the handshake resumed an earlier session. A rejection may then be due to that session. */
   get resumed(): boolean {
     return this.#connection !== undefined && this.#socket.isSessionReused()
   }
@@ -94,7 +98,7 @@ export class Channel {
     return this.#connection !== undefined
   }
 
-  /** Once it is ready. Throws a MeshCallError where the control plane takes no call. */
+  /** Only after `ready`. Throws a MeshCallError if the call cannot be made. */
   call(path: string, user: CallUser, withinMs?: number): Call {
     const call = this.#connection?.call(path, this.#watched(user), withinMs)
     if (call instanceof Call) return call
@@ -102,7 +106,7 @@ export class Channel {
   }
 
   /**
-   * After a rejection the next connection does a full handshake, so that a session does not hide the current
+   * After a rejection the next connection does a full handshake, so that a resumed session does not hide the current
    * credentials.
    */
   #watched(user: CallUser): CallUser {
@@ -121,7 +125,7 @@ export class Channel {
   }
 }
 
-function wayTo(
+function connectionOptions(
   { address, serverName }: SessionTerms,
   secureContext: SecureContext,
   session: Buffer | undefined,
@@ -130,9 +134,9 @@ function wayTo(
     ...readAddress(address),
     secureContext,
     ...(session === undefined ? {} : { session }),
-    // Whatever the environment says.
+    // Regardless of environment variables.
     rejectUnauthorized: true,
-    // RFC 6066 section 3: an address is no name to ask for.
+    // RFC 6066 section 3: SNI must not contain an IP address.
     servername: isIP(serverName) === 0 ? serverName : "",
     checkServerIdentity: (_, certificate) => checkServerIdentity(serverName, certificate),
     ALPNProtocols: ["h2"],
@@ -141,7 +145,7 @@ function wayTo(
   }
 }
 
-/** When the control plane's certificate ends; long ago where it shows none. */
+/** When the control plane's certificate expires; 0 if it presents none. */
 function endOf(socket: TLSSocket): number {
   const certificate = socket.getPeerX509Certificate()
   return certificate === undefined ? 0 : Date.parse(certificate.validTo)
@@ -159,7 +163,7 @@ function securityOf(
   { token, certificate }: Proof,
 ): { readonly context: SecureContext; readonly terms: SessionTerms } {
   const bundle = trustBundle()
-  // Fails closed: without roots of the mesh, Node would trust the public ones.
+  // Fail closed: without a trust bundle, Node would trust public roots.
   if (bundle.trim() === "") throw new Error("there is no trust bundle to know the control plane by")
   const bare = { address, serverName, trustBundle: bundle, certificateChain: "" }
   const bareContext = () => session.context(bare, () => secured(bundle))
@@ -179,7 +183,7 @@ function secured(ca: string, own: { readonly key?: string; readonly cert?: strin
   return createSecureContext({ ...TLS_OWN, ...own, ca })
 }
 
-/** Where several addresses were tried, each has its own. */
+/** If several addresses were tried, each has its own reason. */
 function reasonOf(error: Error): string {
   return error instanceof AggregateError ? error.errors.map(messageOf).join("; ") : error.message
 }

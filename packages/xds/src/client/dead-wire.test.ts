@@ -27,7 +27,7 @@ async function over({ server, client }: { readonly server: typeof PINGS; readonl
   return { rig, relay, each }
 }
 
-it("lets the client notice, and come back with what it holds when the wire is whole again", async () => {
+it("detects a dead connection in the client, which reconnects with its state when the network works again", async () => {
   const { rig, relay, each } = await over({ server: NEVER, client: PINGS })
   rig.source.set(TYPE, "a", "1")
   await until(() => expect(each.held.get("a")).toBe("1"))
@@ -39,7 +39,7 @@ it("lets the client notice, and come back with what it holds when the wire is wh
   expect(each.updates.at(-1)?.resources.map(({ name }) => name)).toEqual(["a"])
 })
 
-it("lets the control plane notice that a proxy is dead", async () => {
+it("detects a dead proxy in the control plane", async () => {
   const { rig, relay } = await over({ server: PINGS, client: NEVER })
   relay.freeze()
   await until(() => expect(rig.source.closed).toBeGreaterThan(0))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One delta stream from opening to end: subscribes with the resources it has, applies updates and acknowledges each. It
+// One delta stream from opening to end: subscribes with the versions it has, applies updates and acknowledges each. It
 // never throws; `ended` has the reason.
 
 import { create, type JsonObject, type MessageInitShape } from "@bufbuild/protobuf"
@@ -20,7 +20,7 @@ import { readUpdate } from "./read-update.js"
 
 export interface StreamEnd {
   readonly why: string
-  /** The control plane said that this client may not. */
+  /** The control plane rejected this client. */
   readonly rejected: boolean
 }
 
@@ -31,7 +31,7 @@ export interface DeltaStreamOptions extends ChannelOptions {
   readonly onAnswer: () => void
 }
 
-/** A control plane sends one update of a type at a time, more only when we are slow to answer. */
+/** A control plane sends one update per type at a time, and more only if we are slow to acknowledge. */
 const WAITING_UPDATES = 64
 const REASON_LENGTH = 2_048
 const INVALID_ARGUMENT = 3
@@ -39,13 +39,13 @@ const LEAVING: CallEnd = { code: "UNAVAILABLE", message: "the control plane is g
 
 export class DeltaStream {
   readonly ended: Promise<StreamEnd>
-  /** For other streams, which end with this one. */
+  /** Other streams on it end with this one. */
   readonly channel: Channel
   readonly #options: DeltaStreamOptions
   /** Undefined until there is a connection. */
   #call: Call | undefined
-  /** Names as the control plane knows them, by type. */
-  readonly #asked = new Map<string, ReadonlySet<string>>()
+  /** Names that the control plane was told, by type. */
+  readonly #subscribed = new Map<string, ReadonlySet<string>>()
   /** Types for which a request was sent. */
   readonly #opened = new Set<string>()
   readonly #unanswered: Set<string>
@@ -56,7 +56,7 @@ export class DeltaStream {
   readonly #connect: NodeJS.Timeout
   readonly #answer: NodeJS.Timeout
 
-  /** Throws where the channel cannot be made. */
+  /** Throws if the channel cannot be created. */
   constructor(options: DeltaStreamOptions) {
     this.#options = options
     const { limits, subscriptions } = options
@@ -64,7 +64,7 @@ export class DeltaStream {
       this.#resolve = resolve
     })
     this.#unanswered = new Set(subscriptions.map(({ typeUrl }) => typeUrl))
-    // A stream that stayed open would delay a control plane that shuts down, until it is cut off.
+    // A stream that stayed open would delay the shutdown of the control plane until it is cut off.
     this.channel = new Channel(options, () => this.#failed(LEAVING))
     this.#connect = setTimeout(() => {
       if (!this.channel.connected) this.close(`no connection within ${limits.connectMs} ms`)
@@ -75,7 +75,7 @@ export class DeltaStream {
 
   resubscribe(typeUrl: string): void {
     const subscription = this.#options.subscriptions.find(each => each.typeUrl === typeUrl)
-    const before = this.#asked.get(typeUrl)
+    const before = this.#subscribed.get(typeUrl)
     if (subscription === undefined || before === undefined) return
     if (before.size === 0 && !this.#opened.has(typeUrl)) {
       void this.#subscribe(subscription)
@@ -85,7 +85,7 @@ export class DeltaStream {
     const subscribe = [...after].filter(name => !before.has(name))
     const unsubscribe = [...before].filter(name => !after.has(name))
     if (subscribe.length === 0 && unsubscribe.length === 0) return
-    this.#asked.set(typeUrl, after)
+    this.#subscribed.set(typeUrl, after)
     this.#send({ typeUrl, resourceNamesSubscribe: subscribe, resourceNamesUnsubscribe: unsubscribe })
   }
 
@@ -126,8 +126,8 @@ export class DeltaStream {
     try {
       const names = namesOf(subscription)
       const held = [...subscription.known()].filter(([name]) => names.has("*") || names.has(name))
-      this.#asked.set(typeUrl, names)
-      // A first request without names would ask for everything there is.
+      this.#subscribed.set(typeUrl, names)
+      // A first request without names would subscribe to everything.
       if (names.size === 0) {
         this.#answered(typeUrl)
         return
@@ -170,7 +170,7 @@ export class DeltaStream {
   }
 
   async #apply(subscription: Subscription, response: DeltaDiscoveryResponse): Promise<void> {
-    // What a dead stream brought last is not worth the work: the next one brings the newest.
+    // An update from a dead stream is not worth applying: the next stream brings the newest one.
     if (this.#over) return
     const { typeUrl, nonce } = response
     try {
@@ -190,7 +190,7 @@ export class DeltaStream {
     if (this.#over) return
     try {
       const message = create(DeltaDiscoveryRequestSchema, request)
-      // The first request of a stream says who speaks; the others need not.
+      // Only the first request of a stream has to contain the node.
       if (!this.#named) {
         const { id, metadata } = this.#options.node
         message.node = create(NodeSchema, { id, metadata: asJson(metadata()) })
@@ -203,7 +203,7 @@ export class DeltaStream {
   }
 
   #failed({ code, message }: CallEnd): void {
-    // After a rejection because of a stale session, the client retries soon, without the session.
+    // If a stale session may have caused the rejection, the client retries soon, without the session.
     this.close(`${code}: ${message}`, REJECTIONS.has(code) && !this.channel.resumed)
   }
 }
@@ -217,7 +217,7 @@ function reasonOf(error: unknown): string {
   return error instanceof MeshCallError ? `${error.code}: ${error.message}` : messageOf(error)
 }
 
-/** Through JSON, so that whatever the caller puts there can be written as a protobuf Struct. */
+/** Converted through JSON, so that any metadata can be written as a protobuf Struct. */
 function asJson(metadata: { readonly [key: string]: unknown }): JsonObject {
   return JSON.parse(JSON.stringify(metadata))
 }

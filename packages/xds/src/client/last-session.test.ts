@@ -12,7 +12,7 @@ function kept(): LastSession {
   return session
 }
 
-it("is offered under the terms it was begun with", () => {
+it("is offered under the terms of its creation", () => {
   const session = kept()
   expect(session.under({ ...TERMS }, 999)).toBe(SESSION)
   expect(session.under(TERMS, 999)).toBe(SESSION)
@@ -23,13 +23,13 @@ test.each<[string, Partial<SessionTerms>]>([
   ["another name", { serverName: "b" }],
   ["other roots", { trustBundle: "others" }],
   ["another certificate", { certificateChain: "renewed" }],
-])("is not offered to %s, and is gone", (_, terms) => {
+])("is not offered to %s, and is dropped", (_, terms) => {
   const session = kept()
   expect(session.under({ ...TERMS, ...terms }, 0)).toBeUndefined()
   expect(session.under(TERMS, 0)).toBeUndefined()
 })
 
-it("is not offered once the certificate that was seen has ended", () => {
+it("is not offered after the server's certificate has expired", () => {
   expect(kept().under(TERMS, 1_000)).toBeUndefined()
 })
 
@@ -39,8 +39,8 @@ it("is forgotten on request", () => {
   expect(session.under(TERMS, 0)).toBeUndefined()
 })
 
-describe("trust and proof as OpenSSL reads them", () => {
-  it("are read once under the same terms, whatever becomes of the session", () => {
+describe("parsed trust and credentials", () => {
+  it("are parsed once under the same terms, even if the session is dropped", () => {
     const session = new LastSession()
     const context = session.context(TERMS, createSecureContext)
     session.forget()
@@ -50,13 +50,13 @@ describe("trust and proof as OpenSSL reads them", () => {
   test.each<[string, Partial<SessionTerms>]>([
     ["other roots", { trustBundle: "others" }],
     ["another certificate", { certificateChain: "renewed" }],
-  ])("are read anew under %s", (_, terms) => {
+  ])("are parsed again under %s", (_, terms) => {
     const session = new LastSession()
     const context = session.context(TERMS, createSecureContext)
     expect(session.context({ ...TERMS, ...terms }, createSecureContext)).not.toBe(context)
   })
 
-  it("are not kept where they cannot be read", () => {
+  it("are not kept if they cannot be parsed", () => {
     const session = new LastSession()
     const broken = () => {
       throw new Error("no certificate")

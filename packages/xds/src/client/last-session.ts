@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last TLS session with the control plane, to resume it: when a control plane comes back, all its proxies connect at
-// once. INVARIANT: a resumed session shows no certificate, so it is used only with the trust and credentials it was
-// created with, and no longer than the certificate it saw. The parsed trust and credentials are kept with it, so that
-// OpenSSL does not parse them for each attempt.
+// Keeps the last TLS session with the control plane for resumption: when a control plane comes back, all its proxies
+// connect at once. INVARIANT: a resumed session presents no certificate, so it is used only with the trust bundle and
+// credentials it was created with, and not after the server's certificate has expired. The parsed trust bundle and
+// credentials are cached too, so that OpenSSL does not parse them for each attempt.
 
 import type { SecureContext } from "node:tls"
 
-/** What a session was begun with. */
+/** The terms under which a session was created. */
 export interface SessionTerms {
   readonly address: string
   readonly serverName: string
   readonly trustBundle: string
-  /** PEM; empty where a connection shows none. */
+  /** PEM; empty if the client presents no certificate. */
   readonly certificateChain: string
 }
 
 export interface KeptSession {
   readonly ticket: Buffer
-  /** Of the control plane's certificate, in milliseconds since the epoch. */
+  /** When the control plane's certificate expires, in milliseconds since the epoch. */
   readonly endsAt: number
 }
 
@@ -25,7 +25,7 @@ export class LastSession {
   #kept: { readonly terms: SessionTerms; readonly session: KeptSession } | undefined
   #read: { readonly terms: SessionTerms; readonly context: SecureContext } | undefined
 
-  /** What was made under these terms before, or else is made now. */
+  /** The context that was made under these terms before, or a new one. */
   context(terms: SessionTerms, make: () => SecureContext): SecureContext {
     const read = this.#read
     if (read !== undefined && isSame(read.terms, terms)) return read.context

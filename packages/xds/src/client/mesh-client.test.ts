@@ -51,11 +51,11 @@ describe("a client", () => {
       "certificate",
     ],
     [
-      "its token where the certificate is broken",
+      "its token if the certificate is invalid",
       () => ({ token: "good:orders-1", certificate: { chain: "x", privateKey: "y" } }),
       "token",
     ],
-  ])("is admitted by %s and follows what there is", async (_, proof, expected) => {
+  ])("is admitted by %s and receives updates", async (_, proof, expected) => {
     rig.source.set(TYPE, "a", "1")
     const each = client({ proof: proof(rig) })
     await until(() => expect(each.held).toEqual(new Map([["a", "1"]])))
@@ -69,7 +69,7 @@ describe("a client", () => {
     expect(each.updates.at(-1)?.revision).toBe(rig.source.revision)
   })
 
-  it("acknowledges an update when it is in force, not before", async () => {
+  it("acknowledges an update only when it is in effect", async () => {
     const each = client()
     await until(() => expect(rig.source.heard).toHaveLength(1))
     let open = () => {}
@@ -84,7 +84,7 @@ describe("a client", () => {
     expect(each.held).toEqual(new Map([["a", "1"]]))
   })
 
-  it("that rejects an update reports why and keeps the previous one", async () => {
+  it("reports why it rejects an update, and keeps the previous one", async () => {
     rig.source.set(TYPE, "a", "1")
     const each = client()
     await until(() => expect(rig.source.heard).toHaveLength(1))
@@ -100,7 +100,7 @@ describe("a client", () => {
     await until(() => expect(each.held).toEqual(new Map([["a", "2"]])))
   })
 
-  it("asks for other names when they change, and for nothing while it has none", async () => {
+  it("subscribes to other names when they change, and opens no stream while it has none", async () => {
     for (const name of ["a", "b", "c"]) rig.source.set(TYPE, name, "1")
     const each = client({ names: [] })
     each.client.resubscribe(TYPE)
@@ -117,7 +117,7 @@ describe("a client", () => {
   })
 })
 
-it("carries several types on one stream, each answered on its own", async () => {
+it("carries several types on one stream, each acknowledged separately", async () => {
   const other = "type.googleapis.com/test.Other"
   rig.source.set(TYPE, "a", "1")
   rig.source.set(other, "x", "1")
@@ -150,7 +150,7 @@ it("carries several types on one stream, each answered on its own", async () => 
 })
 
 describe("a client that loses the control plane", () => {
-  it("comes back with what it holds, and is sent nothing of it", async () => {
+  it("reconnects with its state, which is not sent again", async () => {
     rig.source.set(TYPE, "a", "1")
     rig.source.set(TYPE, "b", "1")
     rig.source.set(TYPE, "old", "1")
@@ -172,7 +172,7 @@ describe("a client that loses the control plane", () => {
     expect(each.connections.map(([up]) => up)).toEqual([true, false, true])
   })
 
-  it("comes back after being sent away", async () => {
+  it("reconnects after GOAWAY", async () => {
     const each = client()
     await connected(each)
     const { port } = rig.server
@@ -183,7 +183,7 @@ describe("a client that loses the control plane", () => {
     await connected(each)
   })
 
-  it("finishes what it was applying before it says what it holds", async () => {
+  it("finishes applying an update before it reports what it holds", async () => {
     const each = client()
     await until(() => expect(rig.source.heard).toHaveLength(1))
     let open = () => {}
@@ -206,7 +206,7 @@ describe("a client that loses the control plane", () => {
     ])
   })
 
-  it("takes the trust bundle and proof of the moment for the new connection", async () => {
+  it("uses the current trust bundle and credentials for the new connection", async () => {
     const each = client()
     await connected(each)
     const { port } = rig.server
@@ -219,7 +219,7 @@ describe("a client that loses the control plane", () => {
   })
 })
 
-describe("a client that cannot get in", () => {
+describe("a client that cannot connect", () => {
   it("reports why it is rejected, and is admitted once its credentials are valid", async () => {
     const each = client({ proof: { token: "bad" } })
     await until(() =>
@@ -239,8 +239,8 @@ describe("a client that cannot get in", () => {
       () => ({ bundle: new TestAuthority().bundle }),
       /UNAVAILABLE/,
     ],
-    ["does not go by public roots while it has none of the mesh", () => ({ bundle: "" }), /no trust bundle/],
-    ["goes on trying where nobody listens", () => ({ address: "127.0.0.1:1" }), /UNAVAILABLE.*ECONNREFUSED/],
+    ["does not trust public roots while it has no trust bundle", () => ({ bundle: "" }), /no trust bundle/],
+    ["keeps trying a closed port", () => ({ address: "127.0.0.1:1" }), /UNAVAILABLE.*ECONNREFUSED/],
   ])("%s", async (_, options, why) => {
     const each = client(options())
     await until(() => {
@@ -266,7 +266,7 @@ describe("a client that cannot get in", () => {
     expect(JSON.stringify(each.logged)).toContain("no connection within 50 ms")
   })
 
-  it("notices a control plane that takes the stream and never answers", async () => {
+  it("notices a control plane that accepts the stream and never answers", async () => {
     rig.state.tokens = "hanging"
     const each = client({ limits: { answerMs: 1_000 } })
     await until(() => expect(JSON.stringify(each.logged)).toContain("the control plane does not answer"))
@@ -276,7 +276,7 @@ describe("a client that cannot get in", () => {
 })
 
 describe("calls of a client", () => {
-  it("sign and report with the proof of the moment, stream or no stream", async () => {
+  it("sign and report with the current credentials, with and without a stream", async () => {
     const each = clientRig({ address: rig.address, bundle: rig.authority.bundle })
     const signed = await each.client.signCertificate(new Uint8Array(5), 60)
     expect(signed).toEqual({ certificateChain: "chain 5 60", trustBundle: rig.authority.bundle })
@@ -291,7 +291,7 @@ describe("calls of a client", () => {
   })
 })
 
-it("is silent once it is closed", async () => {
+it("does nothing after it is closed", async () => {
   const each = client()
   await connected(each)
   each.client.close()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A proxy's connection to its control plane: keeps a delta stream open while it runs, and makes unary calls. The xDS code
-// is loaded on demand, so that a proxy serves from its last good state before that.
+// A proxy's client for its control plane: keeps a delta stream open while it runs, and makes unary calls. The xDS code
+// is loaded on demand, so that a proxy can serve from its last good state before that.
 
 import { Emitter } from "../runtime/emitter.js"
 import { Lane } from "../runtime/lane.js"
@@ -12,7 +12,7 @@ import { LastSession } from "./last-session.js"
 import type { ObservationStream } from "./observation-stream.js"
 import { type ClientLimits, DEFAULT_CLIENT_LIMITS, type MeshClientOptions } from "./options.js"
 
-/** A control plane that knows no such stream may be replaced by one that does. */
+/** Retry interval for observations: a control plane that lacks the stream may be replaced by one that has it. */
 const UNKNOWN_RETRY_MS = 10 * 60_000
 
 type ConnectionListener = (connected: boolean, why?: string) => void
@@ -22,8 +22,8 @@ export class MeshClient {
   readonly #limits: ClientLimits
   readonly #session: LastSession
   /**
-   * By type, also across connections: an update of an old stream is applied or rejected before a new stream says what
-   * is held.
+   * One lane per type, kept across connections: an update of an old stream is applied or rejected before a new stream
+   * reports what is held.
    */
   readonly #lanes: ReadonlyMap<string, Lane>
   readonly #listeners = new Emitter<Parameters<ConnectionListener>>(error =>
@@ -32,15 +32,15 @@ export class MeshClient {
   readonly #backoff: Backoff
   #stream: DeltaStream | undefined
   #observing: ObservationStream | undefined
-  /** Until when no stream of observations is opened. */
+  /** No observation stream is opened before this time. */
   #observingFrom = 0
   #connected = false
   #isAway = false
   #running = false
   #closed = false
   #idle = false
-  /** The stream was ended by ourselves, to be opened again at once. */
-  #sayingAgain = false
+  /** The client itself closed the stream, to reopen it at once. */
+  #reopening = false
   #wakeUp: () => void = () => {}
 
   constructor(options: MeshClientOptions) {
@@ -55,7 +55,7 @@ export class MeshClient {
     return this.#connected
   }
 
-  /** Whether the last attempt to reach the control plane failed. Before the first one has ended nothing is known. */
+  /** Whether the last attempt to reach the control plane failed. False until the first attempt has ended. */
   get isAway(): boolean {
     return this.#isAway
   }
@@ -72,21 +72,24 @@ export class MeshClient {
     this.#wakeUp()
   }
 
-  /** The names of a subscription have changed. */
+  /** Call this when the names of a subscription have changed. */
   resubscribe(typeUrl: string): void {
     this.#stream?.resubscribe(typeUrl)
     if (this.#idle) this.#wakeUp()
   }
 
-  /** What the node says of itself has changed: it is said with a new stream, which asks for nothing it has. */
+  /**
+   * Call this when the node's metadata has changed: it is sent with a new stream, which does not request resources
+   * again.
+   */
   sayAgain(): void {
-    // One that is not answered yet has said the old thing anyway; where there is none, the next says the new.
+    // Without a stream, the next one sends the new metadata anyway.
     if (this.#stream === undefined) return
-    this.#sayingAgain = true
+    this.#reopening = true
     this.#stream.close("there is something new to say")
   }
 
-  /** Returns how to stop listening. */
+  /** Returns a function that removes the listener. */
   onConnection(listener: ConnectionListener): () => void {
     return this.#listeners.on(listener)
   }
@@ -97,7 +100,7 @@ export class MeshClient {
     return signOnce(this.#channelOptions(), { request, ttlSeconds, nodeId: this.#options.node.id })
   }
 
-  /** Key sets that lack a key some token named. */
+  /** Reports key sets that lack a key that some token named. */
   async report(unknownKeys: readonly string[]): Promise<void> {
     const { reportOnce } = await import("./calls.js")
     return reportOnce(this.#channelOptions(), { unknownKeys, nodeId: this.#options.node.id })
@@ -112,16 +115,16 @@ export class MeshClient {
       }
       const startedAt = now()
       const { why, rejected } = await this.#attempt()
-      if (this.#sayingAgain && !this.#closed) {
-        this.#sayingAgain = false
+      if (this.#reopening && !this.#closed) {
+        this.#reopening = false
         continue
       }
       const answered = this.#connected
       this.#isAway = true
-      this.#say(false, why)
+      this.#notify(false, why)
       if (this.#closed) return
       if (answered && now() - startedAt >= this.#limits.livedMs) this.#backoff.reset()
-      // One that was admitted before, and is told to prove itself anew, has perhaps a new certificate already.
+      // If the control plane had admitted this client before, a newer certificate may be available already.
       const pause = this.#backoff.next({ rejected: rejected && !answered })
       if (rejected) log.error({ address, why }, "the control plane rejects this proxy")
       else log.warn({ address, why, retryMs: Math.round(pause) }, "not connected to the control plane")
@@ -141,16 +144,16 @@ export class MeshClient {
         lanes: this.#lanes,
         onAnswer: () => {
           this.#isAway = false
-          this.#say(true)
+          this.#notify(true)
           void this.#observe(stream)
         },
       })
       this.#stream = stream
-      // A pause was for the connection that is gone.
+      // A pause only applied to the connection that is gone.
       this.#observingFrom = 0
       return await stream.ended
     } catch (error) {
-      // A bundle or proof that cannot be used now may be good at the next attempt.
+      // A bundle or credentials that cannot be used now may be valid at the next attempt.
       return { why: messageOf(error), rejected: false }
     } finally {
       this.#stream = undefined
@@ -159,11 +162,11 @@ export class MeshClient {
     }
   }
 
-  /** Beside a stream that is answered, and over the same connection. */
+  /** Opens the observation stream on the connection of a stream that has been answered. */
   async #observe(stream: DeltaStream): Promise<void> {
     const { observations, node, log = SILENT, now = Date.now } = this.#options
     if (observations === undefined || this.#observing !== undefined || now() < this.#observingFrom) return
-    // Until the stream exists, no other caller may open one.
+    // Prevents concurrent calls from opening a second stream meanwhile.
     this.#observingFrom = Number.POSITIVE_INFINITY
     try {
       const { ObservationStream } = await import("./observation-stream.js")
@@ -193,12 +196,12 @@ export class MeshClient {
     }, pause).unref()
   }
 
-  /** A stream on which nothing is asked would be ended by the control plane. */
+  /** Whether any names are subscribed. The control plane would close a stream without subscriptions. */
   #wantsAnything(): boolean {
     try {
       return this.#options.subscriptions.some(({ names }) => names().length > 0)
     } catch {
-      // The attempt meets the same failure, and says so.
+      // The attempt will fail the same way, and report it.
       return true
     }
   }
@@ -216,7 +219,7 @@ export class MeshClient {
     return { address, serverName, trustBundle, proof, log, limits: this.#limits, session: this.#session }
   }
 
-  #say(connected: boolean, why?: string): void {
+  #notify(connected: boolean, why?: string): void {
     if (this.#connected === connected) return
     this.#connected = connected
     this.#listeners.emit(connected, why)

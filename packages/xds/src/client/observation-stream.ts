@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stream of a proxy's observations, on the same connection as its configuration: opened after the first configuration
-// response, closed with the connection. Its failures never affect configuration: a control plane without this stream is
-// not asked again.
+// The stream of a proxy's observations, on the same connection as its configuration: opened after the first
+// configuration response, closed with the connection. Its failures never affect configuration, and a control plane
+// without this stream is not asked again soon.
 
 import { create } from "@bufbuild/protobuf"
 import { ObservationSchema } from "../generated/merlon/mesh/v1/mesh_pb.js"
@@ -16,7 +16,7 @@ export interface ObservationStreamOptions {
   readonly nodeId: string
   readonly source: ObservationSource
   readonly log: Log
-  /** Over without the connection being so: to be tried again, or not. */
+  /** The stream ended while the connection is still open; `again` says whether to reopen it. */
   readonly onEnd: (again: boolean) => void
 }
 

@@ -13,7 +13,7 @@ export interface Proof {
 }
 
 export interface Update {
-  /** 0 where the control plane names none. */
+  /** 0 if the control plane sends none. */
   readonly revision: number
   readonly resources: readonly VersionedResource[]
   readonly removed: readonly string[]
@@ -21,30 +21,30 @@ export interface Update {
 
 export interface Subscription {
   readonly typeUrl: string
-  /** Read at every connect and by `resubscribe`. */
+  /** Read for every connection and by `resubscribe`. */
   readonly names: () => "*" | readonly string[]
-  /** Versions held by name, read at every connect: what the control plane knows to be held is not sent again. */
+  /** Versions held, by name. Read for every connection: the control plane does not send these resources again. */
   readonly known: () => ReadonlyMap<string, string>
   /**
-   * Resolves when the update is in force, rejects if it is invalid; the reason goes to the control plane. Updates of
-   * one type are applied one after the other.
+   * Resolves when the update is in effect. Rejects if it is invalid; the reason is sent to the control plane. Updates
+   * of one type are applied one after the other.
    */
   apply(update: Update): Promise<void>
 }
 
 export interface ClientLimits {
   readonly connectMs: number
-  /** From a stream's opening to the first answer for every subscription. */
+  /** From opening a stream to the first response for every subscription. */
   readonly answerMs: number
-  /** For a call beside the stream. */
+  /** For a unary call. */
   readonly callMs: number
   readonly pingEveryMs: number
   readonly pingTimeoutMs: number
-  /** Of the first retry, of the next one after it, and of the longest pause. */
+  /** Delays before the first and the second retry, and the maximum delay. */
   readonly firstRetryMs: number
   readonly retryMs: number
   readonly longestRetryMs: number
-  /** A stream that lasted this long makes the pauses short again. */
+  /** A stream that lasted this long resets the delays. */
   readonly livedMs: number
   readonly messageBytes: number
 }
@@ -67,19 +67,19 @@ export interface MeshClientOptions {
   readonly address: string
   /** The name that the control plane's certificate must carry. */
   readonly serverName: string
-  /** PEM. Read for every connection and call, as is `proof`. */
+  /** PEM. Read for every connection and call, like `proof`. */
   readonly trustBundle: () => string
   readonly proof: () => Proof
   readonly node: { readonly id: string; readonly metadata: () => { readonly [key: string]: unknown } }
   readonly subscriptions: readonly Subscription[]
-  /** What there is to tell of what is seen. */
+  /** The observations to report. */
   readonly observations?: ObservationSource
-  /** For the next client; a client keeps its own session across its connections. */
+  /** Passed on to the next client; a client itself keeps its session across connections. */
   readonly session?: LastSession
   readonly log?: Log
-  /** From 0 to below 1. */
+  /** Returns numbers from 0 to below 1, like `Math.random`. */
   readonly random?: () => number
-  /** Milliseconds. */
+  /** Returns milliseconds, like `Date.now`. */
   readonly now?: () => number
   readonly limits?: Partial<ClientLimits>
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What other packages may use of the client: connecting to a control plane, and enrolling a workload there.
+// What other packages use of the client: connect to a control plane, and enroll a workload.
 
 export { Enrolment } from "../member/enrolment.js"
 export type { WorkloadCredentials } from "../member/workload-credentials.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The client does not talk to a control plane that supports only static RSA, or to an attacker who pretends so.
+// The client does not talk to a control plane that supports only static RSA, or to an attacker who pretends to be one.
 // @module-tag needs/openssl
 
 import { execFileSync } from "node:child_process"
@@ -21,7 +21,7 @@ let rig: ClientRig
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "xds-floor-"))
   const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")]
-  // An RSA key, because only with one can a session key be sent instead of agreed upon.
+  // An RSA key, because static RSA key exchange needs one.
   const made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=control", "-days", "1"]
   const name = ["-addext", `subjectAltName=DNS:${SERVER_NAME}`]
   execFileSync("openssl", [...made, ...name, "-keyout", key, "-out", cert], { stdio: "ignore" })
@@ -33,7 +33,7 @@ afterEach(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** The first thing that becomes of a handshake. */
+/** Resolves to the first outcome of a handshake. */
 async function handshake(options: TlsOptions): Promise<string> {
   const outcomes: string[] = []
   server = createServer({ ...credentials, ALPNProtocols: ["h2"], ...options })
@@ -47,7 +47,7 @@ async function handshake(options: TlsOptions): Promise<string> {
   })
   server.listen(0, "127.0.0.1")
   await once(server, "listening")
-  const { port } = server.address() as AddressInfo // it listens on TCP
+  const { port } = server.address() as AddressInfo // A TCP server has this form.
   rig = clientRig({ address: `127.0.0.1:${port}`, bundle: credentials.cert })
   rig.client.start()
   await vi.waitFor(() => expect(outcomes).not.toEqual([]), 90_000)

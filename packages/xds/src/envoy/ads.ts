@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The config source of everything else: the same ADS stream.
+// The config source of all other resources: the same ADS stream.
 
 import { create } from "@bufbuild/protobuf"
 import {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ServiceCluster → Cluster. Endpoints come over ADS. With TLS the client presents the mesh's certificate and accepts only
-// the identities behind the Service.
+// Encodes a ServiceCluster as an Envoy Cluster. Endpoints are sent over ADS. With TLS, the client presents its mesh
+// certificate and accepts only the identities of the Service's workloads.
 
 import { create, toBinary } from "@bufbuild/protobuf"
 import { anyPack, durationFromMs } from "@bufbuild/protobuf/wkt"
@@ -28,7 +28,7 @@ export function encodeCluster(cluster: ServiceCluster): Uint8Array {
   const { name, sni, identities, traffic = {} } = cluster
   const { connectionPool, loadBalancer = "ROUND_ROBIN" } = traffic
   const [breakers, outliers] = [circuitBreakers(connectionPool), outlierDetection(traffic.outlierDetection)]
-  // Envoy would call endpoints that are not ready as soon as half of them are not.
+  // Otherwise Envoy would also call endpoints that are not ready as soon as half of them are not.
   const panic = create(PercentSchema, { value: traffic.outlierDetection?.minHealthPercent ?? 0 })
   const tls = callsWithTls(cluster)
   const message = create(ClusterSchema, {
@@ -52,8 +52,8 @@ export function encodeCluster(cluster: ServiceCluster): Uint8Array {
 }
 
 /**
- * Where no MeshService says: TLS if nothing else could be answered. A client without certificates rejects the whole
- * cluster for it, so it is not offered to those whom plaintext would still serve.
+ * If no MeshService decides: TLS only if every endpoint requires it. A client without certificates rejects a cluster
+ * with TLS as a whole, so clients that could still use plaintext are not given one.
  */
 function callsWithTls({ tlsMode, endpoints }: ServiceCluster): boolean {
   if (tlsMode !== undefined) return tlsMode === "DUBBO_MUTUAL"

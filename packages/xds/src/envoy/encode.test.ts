@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes over the wire, readable: `npx vitest run packages/xds/src/envoy -u` writes the files anew.
+// Golden files of the encoded resources. `npx vitest run packages/xds/src/envoy -u` updates them.
 
 import { createRegistry, type DescMessage, fromBinary, toBinary, toJson } from "@bufbuild/protobuf"
 import { describe, expect, it } from "vitest"
@@ -76,18 +76,18 @@ const table: RouteTable = {
 
 function jsonOf<D extends DescMessage>(schema: D, bytes: Uint8Array): string {
   const message = fromBinary(schema, bytes)
-  // Nothing is lost or unknown: what was read yields the same bytes again.
+  // Encoding the decoded message again must yield the same bytes, so that nothing is lost or unknown.
   expect(toBinary(schema, message)).toEqual(bytes)
   return `${JSON.stringify(toJson(schema, message, { registry }), undefined, 2)}\n`
 }
 
 describe("standard xDS", () => {
-  it("has an API listener whose routes come over ADS", async () => {
+  it("has an API listener whose routes are sent over ADS", async () => {
     const json = jsonOf(ListenerSchema, encoders.listener("web.app:80", `${WEB}:80`))
     await expect(json).toMatchFileSnapshot("testdata/listener.golden")
   })
 
-  it("has every match and weight, and a virtual host for spellings that lead elsewhere", async () => {
+  it("has every match and weight, and a virtual host for hosts with other routes", async () => {
     const json = jsonOf(RouteConfigurationSchema, encoders.routes(`${WEB}:80`, table))
     await expect(json).toMatchFileSnapshot("testdata/routes.golden")
   })
@@ -107,8 +107,8 @@ describe("standard xDS", () => {
   })
 })
 
-describe("what a MeshService says of traffic", () => {
-  it("limits, ejects and balances in a cluster", () => {
+describe("traffic settings of a MeshService", () => {
+  it("set limits, outlier detection and load balancing of a cluster", () => {
     const traffic = {
       loadBalancer: "RANDOM",
       connectionPool: { maxConnections: 3, maxPendingRequests: 0, maxRequests: 7, connectTimeoutMs: 250 },
@@ -131,7 +131,7 @@ describe("what a MeshService says of traffic", () => {
     })
   })
 
-  it("can turn ejection by 5xx off", () => {
+  it("can turn off ejection by 5xx", () => {
     const traffic = { outlierDetection: { consecutive5xxErrors: 0 } }
     const { outlierDetection } = fromBinary(ClusterSchema, encoders.cluster({ ...cluster, traffic }))
     expect(outlierDetection?.enforcingConsecutive5xx).toBe(0)
@@ -144,14 +144,14 @@ describe("what a MeshService says of traffic", () => {
     return action?.case === "route" ? action.value.retryPolicy : undefined
   }
 
-  it("retries as often and where it says", () => {
+  it("set count and conditions of retries", () => {
     expect(policyOf({ ...RETRIES, perTryTimeoutMs: 250 })).toMatchObject({
       ...{ retryOn: "reset,unavailable,retriable-status-codes", numRetries: 2, retriableStatusCodes: [503] },
       ...{ perTryTimeout: { nanos: 250_000_000 }, retriableRequestHeaders: [] },
     })
   })
 
-  it("retries no POST and no gRPC call unless asked to", () => {
+  it("retry POST and gRPC calls only on request", () => {
     const policy = policyOf({ ...RETRIES, nonIdempotent: false })
     expect(policy?.retryOn).toBe("reset,retriable-status-codes")
     const methods = policy?.retriableRequestHeaders.map(({ headerMatchSpecifier: { value } }) =>
@@ -161,14 +161,14 @@ describe("what a MeshService says of traffic", () => {
   })
 
   it.each([
-    ["of zero attempts", { ...RETRIES, attempts: 0 }],
-    ["of gRPC calls alone that may not be repeated", { ...RETRIES, retryOn: ["unavailable"], nonIdempotent: false }],
-  ])("has no retries %s", (_, retries) => {
+    ["with zero attempts", { ...RETRIES, attempts: 0 }],
+    ["only for gRPC calls that must not be retried", { ...RETRIES, retryOn: ["unavailable"], nonIdempotent: false }],
+  ])("encode no retries %s", (_, retries) => {
     expect(policyOf(retries)).toBeUndefined()
   })
 })
 
-it("names each address of a workload, and none twice", () => {
+it("contains each address of a workload once", () => {
   const endpoint = { port: 80, healthy: true, workload: "app/a", mtlsMode: undefined }
   const bytes = encoders.endpoints(V1, [
     { ...endpoint, address: "10.0.0.1", otherAddresses: ["fd00::1"] },
@@ -194,7 +194,7 @@ describe("a virtual host", () => {
       ({ domains }) => domains,
     )
 
-  it("is one for all spellings where nothing matches by host", () => {
+  it("covers all host names if no route matches by host", () => {
     expect(domainsOf({ routes: [{ match: [], destinations: to(V1) }] })).toEqual([
       [WEB, `${WEB}:80`, "web", "web:80", "web.app", "web.app:80", "web.app.svc", "web.app.svc:80"],
     ])
@@ -233,28 +233,28 @@ describe("weights", () => {
 describe("a cluster calls with TLS", () => {
   const strict = { address: "10.0.0.1", port: 15080, healthy: true, workload: "a/b", mtlsMode: "STRICT" } as const
   const cases: readonly [string, Partial<ServiceCluster>, boolean][] = [
-    ["where a MeshService says so", { tlsMode: "DUBBO_MUTUAL", endpoints: [] }, true],
-    ["never where a MeshService says no", { tlsMode: "DISABLE", endpoints: [strict] }, false],
-    ["where nothing says and all endpoints require it", { tlsMode: undefined, endpoints: [strict] }, true],
+    ["if a MeshService requires it", { tlsMode: "DUBBO_MUTUAL", endpoints: [] }, true],
+    ["never if a MeshService disables it", { tlsMode: "DISABLE", endpoints: [strict] }, false],
+    ["if no MeshService decides and all endpoints require it", { tlsMode: undefined, endpoints: [strict] }, true],
     [
-      "not where nothing says and some take plaintext",
+      "not if no MeshService decides and some endpoints accept plaintext",
       { tlsMode: undefined, endpoints: [strict, { ...strict, mtlsMode: "PERMISSIVE" }] },
       false,
     ],
-    ["not where nothing says and nobody is there", { tlsMode: undefined, endpoints: [] }, false],
+    ["not if no MeshService decides and there are no endpoints", { tlsMode: undefined, endpoints: [] }, false],
   ]
   it.each(cases)("%s", (_, changed, tls) => {
     const { transportSocket } = fromBinary(ClusterSchema, encoders.cluster({ ...cluster, ...changed }))
     expect(transportSocket !== undefined).toBe(tls)
   })
 
-  it("and trusts no identity if the Service has no workloads", () => {
+  it("trusts no identity if the Service has no workloads", () => {
     const json = jsonOf(ClusterSchema, encoders.cluster({ ...cluster, identities: [] }))
     expect(json).toContain(`"exact": "spiffe://nobody.invalid"`)
   })
 })
 
-it("endpoints at one address are one, the ready one", () => {
+it("merges endpoints with the same address, and prefers the ready one", () => {
   const twice = [
     { ...endpoints[0], address: "10.0.0.1", port: 1, healthy: false, workload: "a/x", mtlsMode: undefined },
     { ...endpoints[0], address: "10.0.0.1", port: 1, healthy: true, workload: "a/y", mtlsMode: undefined },

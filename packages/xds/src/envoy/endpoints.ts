@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Endpoints → ClusterLoadAssignment, all in one locality, because the mesh has no topology.
+// Encodes endpoints as a ClusterLoadAssignment, all in one locality, because the mesh has no topology.
 
 import { create, toBinary } from "@bufbuild/protobuf"
 import { type Address, AddressSchema, SocketAddressSchema } from "../generated/envoy/config/core/v3/address_pb.js"
@@ -18,7 +18,7 @@ export function encodeEndpoints(cluster: string, endpoints: readonly ServiceEndp
   const distinct = onePerAddress(endpoints)
   const locality = create(LocalityLbEndpointsSchema, {
     locality: create(LocalitySchema),
-    // gRPC leaves out a locality without weight.
+    // gRPC ignores a locality without a weight.
     loadBalancingWeight: 1,
     lbEndpoints: distinct.map(encodeEndpoint),
   })
@@ -49,7 +49,7 @@ function encodeAddress(address: string, port: number): Address {
   return create(AddressSchema, { address: { case: "socketAddress", value } })
 }
 
-/** Clients reject an assignment that names an address twice. Of two workloads there, one that is ready answers. */
+/** Clients reject an assignment with a duplicate address. If two workloads have the same one, the ready one is used. */
 function onePerAddress(endpoints: readonly ServiceEndpoint[]): readonly ServiceEndpoint[] {
   const known = new Map<string, ServiceEndpoint>()
   for (const endpoint of endpoints) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The listener of a host and port: an API listener, as proxyless clients expect it, whose routes come over ADS.
+// Encodes the listener of a host and port: an API listener, as proxyless clients expect it, whose routes are sent over
+// ADS.
 
 import { create, toBinary } from "@bufbuild/protobuf"
 import { anyPack } from "@bufbuild/protobuf/wkt"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One alternative of a MeshService's match as an Envoy match. It has no host, because that selects the virtual host.
+// Encodes one alternative of a MeshService's match as an Envoy match. It has no host, because the virtual host matches
+// that.
 
 import { create } from "@bufbuild/protobuf"
 import type { RouteMatch as MeshMatch, StringMatch } from "@merlon/policy/resources"
@@ -38,7 +39,7 @@ function pathOf(uri: StringMatch | undefined): RouteMatch["pathSpecifier"] {
 function headerOf(name: string, match: StringMatch): HeaderMatcher {
   return create(HeaderMatcherSchema, {
     name,
-    headerMatchSpecifier: saysAnything(match)
+    headerMatchSpecifier: matchesAnything(match)
       ? { case: "presentMatch", value: true }
       : { case: "stringMatch", value: textOf(match) },
   })
@@ -47,14 +48,14 @@ function headerOf(name: string, match: StringMatch): HeaderMatcher {
 function parameterOf(name: string, match: StringMatch): QueryParameterMatcher {
   return create(QueryParameterMatcherSchema, {
     name,
-    queryParameterMatchSpecifier: saysAnything(match)
+    queryParameterMatchSpecifier: matchesAnything(match)
       ? { case: "presentMatch", value: true }
       : { case: "stringMatch", value: textOf(match) },
   })
 }
 
-/** An empty beginning is any value; Envoy rejects it in these words. */
-function saysAnything({ prefix }: StringMatch): boolean {
+/** Whether the match accepts any value. Envoy rejects an empty prefix. */
+function matchesAnything({ prefix }: StringMatch): boolean {
   return prefix === ""
 }
 
@@ -66,7 +67,7 @@ function textOf({ exact = "", prefix, regex }: StringMatch): StringMatcher {
   return create(StringMatcherSchema, { matchPattern: { case: "exact", value: exact } })
 }
 
-/** In a group of its own: some clients put anchors around it, which would cut `a|b` in two. */
+/** Wrapped in a group: some clients add anchors, which would split `a|b`. */
 function expression(regex: string): RegexMatcher {
   return create(RegexMatcherSchema, { regex: `(?:${regex})` })
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proxies import this package for its client. What they load at the start must not contain the words of Envoy that only
-// a control plane speaks.
+// Proxies import this package for its client. The modules that they load at startup must not include Envoy's messages,
+// which only a control plane uses.
 
 import { existsSync, readFileSync } from "node:fs"
 import { dirname, join, relative } from "node:path"
@@ -30,6 +30,6 @@ it("loads no encoder of Envoy's resources before the first request for one", () 
   expect([...reached].filter(file => file.startsWith("envoy/"))).toEqual([])
 })
 
-it("sees them where they are", () => {
+it("finds them in the modules that use them", () => {
   expect(reachedFrom("envoy/cluster.ts")).toContain("envoy/upstream-tls.ts")
 })

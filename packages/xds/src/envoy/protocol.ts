@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The HTTP version that Envoy uses to a cluster: negotiated over TLS, in plaintext that of its own caller. gRPC clients
-// use HTTP/2 in any case.
+// The HTTP version that Envoy uses for a cluster: negotiated with ALPN over TLS; in plaintext, the version of its own
+// client. gRPC clients always use HTTP/2.
 
 import { create } from "@bufbuild/protobuf"
 import { Http2ProtocolOptionsSchema } from "../generated/envoy/config/core/v3/protocol_pb.js"

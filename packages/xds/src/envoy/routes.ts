@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Route table → RouteConfiguration. The host of a request is one of the table's spellings, so host matches are resolved
-// here: spellings with the same routes are one virtual host. This also works for gRPC clients, which do not match
+// Encodes a route table as a RouteConfiguration. The host of a request is one of the table's names, so host matches are
+// resolved here: names with the same routes share a virtual host. This also works for gRPC clients, which cannot match
 // `:authority` as a header.
 
 import { create, toBinary } from "@bufbuild/protobuf"
@@ -50,7 +50,7 @@ function authority(host: string, port: number): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`
 }
 
-/** The routes that a caller who names the host so can reach. */
+/** The routes that a request to this host name can match. */
 function routesAt(name: string, routes: readonly WeightedRoute[]): readonly WeightedRoute[] {
   const reached: WeightedRoute[] = []
   for (const { match, ...route } of routes) {
@@ -72,7 +72,7 @@ function withoutHost({ uri, method, headers, queryParams }: MeshMatch): MeshMatc
   }
 }
 
-/** Envoy has no alternatives within a route: each becomes a route with the same action. */
+/** An Envoy route has a single match, so each alternative becomes a route with the same action. */
 function encodeRoute({ match, ...route }: WeightedRoute): Route[] {
   const action = encodeAction(route)
   return (match.length === 0 ? [{}] : match).map(alternative =>
@@ -81,7 +81,7 @@ function encodeRoute({ match, ...route }: WeightedRoute): Route[] {
 }
 
 function encodeAction({ destinations, timeoutMs = 0, retries }: Omit<WeightedRoute, "match">): RouteAction {
-  // 0 is no limit. Without it Envoy would end every request after 15 seconds.
+  // 0 means no limit. Without it Envoy would time out every request after 15 seconds.
   const timeout = durationFromMs(timeoutMs)
   const clusters = inRange(destinations).map(({ cluster, weight }) =>
     create(WeightedCluster_ClusterWeightSchema, { name: cluster, weight }),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Retries, limits and ejection of a MeshService in Envoy's fields, for standard xDS clients. A field that is absent here
-// has the client's own default. gRPC clients use the retry statuses and count, and the limit of requests.
+// Encodes retries, limits and outlier detection of a MeshService in Envoy's fields, for standard xDS clients. For a
+// field that is absent here, the client's default applies. gRPC clients use the retry statuses and count, and the
+// request limit.
 
 import { create } from "@bufbuild/protobuf"
 import { durationFromMs } from "@bufbuild/protobuf/wkt"
@@ -21,12 +22,12 @@ const STATUS = /^\d{3}$/
 const GRPC = new Set(["cancelled", "deadline-exceeded", "internal", "resource-exhausted", "unavailable"])
 const IDEMPOTENT = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"]
 
-/** Undefined where nothing is retried: gRPC clients reject a route with zero retries. */
+/** Undefined if nothing is retried: gRPC clients reject a route with zero retries. */
 export function retryPolicy(retries: RetrySpec | undefined): RetryPolicy | undefined {
   if (retries === undefined || retries.attempts === 0) return undefined
   const { attempts, perTryTimeoutMs, retryOn, nonIdempotent } = retries
   const codes = retryOn.filter(condition => STATUS.test(condition)).map(Number)
-  // gRPC calls are all POST, and gRPC clients do not look at methods: only the conditions keep them from retrying.
+  // All gRPC calls are POST, and gRPC clients ignore methods, so only the conditions can prevent their retries.
   const named = retryOn.filter(condition => !STATUS.test(condition) && (nonIdempotent || !GRPC.has(condition)))
   const conditions = [...named, ...(codes.length === 0 ? [] : ["retriable-status-codes"])]
   if (conditions.length === 0) return undefined
@@ -35,12 +36,12 @@ export function retryPolicy(retries: RetrySpec | undefined): RetryPolicy | undef
     numRetries: attempts,
     retriableStatusCodes: codes,
     ...(perTryTimeoutMs === undefined ? {} : { perTryTimeout: durationFromMs(perTryTimeoutMs) }),
-    // Any of them has to match.
+    // One matching header is enough.
     retriableRequestHeaders: nonIdempotent ? [] : IDEMPOTENT.map(methodIn),
   })
 }
 
-/** Undefined where no limit is set. */
+/** Undefined if no limit is set. */
 export function circuitBreakers(pool: ConnectionPoolSpec | undefined): CircuitBreakers | undefined {
   const { maxConnections, maxPendingRequests, maxRequests } = pool ?? {}
   const limits = {
@@ -52,7 +53,7 @@ export function circuitBreakers(pool: ConnectionPoolSpec | undefined): CircuitBr
   return create(CircuitBreakersSchema, { thresholds: [create(CircuitBreakers_ThresholdsSchema, limits)] })
 }
 
-/** By errors in a row alone: what Envoy would eject by success rate besides is turned off. */
+/** Ejects only by consecutive errors; Envoy's ejection by success rate is turned off. */
 export function outlierDetection(said: OutlierDetectionSpec | undefined): OutlierDetection | undefined {
   if (said === undefined) return undefined
   const { consecutive5xxErrors, consecutiveGatewayErrors = 0, intervalMs, baseEjectionMs, maxEjectionPercent } = said

@@ -23,14 +23,14 @@ const PROVIDER = "default"
 const ROOT = "ROOTCA"
 
 /**
- * Fail closed: no names at all would mean that any server of the mesh may answer, so a name that none has is used
+ * Fail closed: an empty list of names would accept any server of the mesh, so a name that no workload has is used
  * instead.
  */
-const NOBODY = "spiffe://nobody.invalid"
+const NO_IDENTITY = "spiffe://nobody.invalid"
 
 export function upstreamTls(sni: string, identities: readonly string[]): UpstreamTlsContext {
   const combined = create(CommonTlsContext_CombinedCertificateValidationContextSchema, {
-    defaultValidationContext: validation(identities.length === 0 ? [NOBODY] : identities),
+    defaultValidationContext: validation(identities.length === 0 ? [NO_IDENTITY] : identities),
     validationContextSdsSecretConfig: create(SdsSecretConfigSchema, { name: ROOT }),
   })
   return create(UpstreamTlsContextSchema, {
@@ -47,7 +47,7 @@ export function upstreamTls(sni: string, identities: readonly string[]): Upstrea
   })
 }
 
-/** gRPC reads the names without a type, Envoy those with one. */
+/** gRPC reads the SAN matchers without a type, Envoy those with a type. */
 function validation(identities: readonly string[]): CertificateValidationContext {
   const names = identities.map(exact => create(StringMatcherSchema, { matchPattern: { case: "exact", value: exact } }))
   return create(CertificateValidationContextSchema, {

@@ -26,7 +26,7 @@ function read(document: unknown, environment: Readonly<Record<string, string>> =
   return readBootstrap(path, environment)
 }
 
-it("derives what is not said, and finds files beside it", () => {
+it("applies defaults, and resolves paths relative to the file", () => {
   expect(read(GOOD)).toMatchObject({
     names: { mesh: "merlon" },
     controlPlane: { address: "127.0.0.1:15012", serverName: "merlond.merlon-system.svc" },
@@ -38,7 +38,7 @@ it("derives what is not said, and finds files beside it", () => {
   })
 })
 
-it("takes the pod's name from the environment, as text and nothing more", () => {
+it("takes the Pod's name from the environment, as plain text", () => {
   const document = { ...GOOD, workload: { namespace: "foo", name: variable("POD_NAME") } }
   expect(read(document, { POD_NAME: "a, b: {c" }).workload.name).toBe("a, b: {c")
 })
@@ -53,27 +53,31 @@ it.each([
     { kind: "command", command: ["true"], periodSeconds: 1 },
     { kind: "command", command: ["true"], periodSeconds: 1 },
   ],
-])("reads how the application is asked: %j", (probe, expected) => {
+])("parses an application probe: %j", (probe, expected) => {
   expect(read({ ...GOOD, probe }).probe).toMatchObject(expected)
 })
 
 describe("rejects", () => {
   it.each([
-    ["a probe of no port", { ...GOOD, probe: { kind: "http" } }, /probe.port: must be a whole number/],
-    ["a probe of no kind", { ...GOOD, probe: { kind: "udp" } }, /probe.kind: must be one of http, tcp, command/],
-    ["a probe of no program", { ...GOOD, probe: { kind: "command" } }, /probe.command: must name a program/],
+    ["a probe without a port", { ...GOOD, probe: { kind: "http" } }, /probe.port: must be a whole number/],
+    ["an unknown kind of probe", { ...GOOD, probe: { kind: "udp" } }, /probe.kind: must be one of http, tcp, command/],
+    [
+      "a command probe without a program",
+      { ...GOOD, probe: { kind: "command" } },
+      /probe.command: must name a program/,
+    ],
     ["a variable that is not set", { ...GOOD, address: variable("POD_IP") }, /the environment has no `POD_IP`/],
     [
       "an address without a port",
       { ...GOOD, controlPlane: { address: "merlond" } },
       /controlPlane.address: .*HOST:PORT/,
     ],
-    ["a port that is none", { ...GOOD, controlPlane: { address: "merlond:0" } }, /HOST:PORT/],
+    ["an invalid port", { ...GOOD, controlPlane: { address: "merlond:0" } }, /HOST:PORT/],
     ["a workload without a name", { ...GOOD, workload: { namespace: "foo" } }, /workload.name: must be a text/],
-    ["a field nobody knows", { ...GOOD, tokn: "x" }, /tokn: unknown field; did you mean `token`/],
-    ["what is no mapping", "- a", /must be a mapping/],
-    ["what is no YAML", "a: [", /bootstrap.yaml/],
-    ["a mesh that cannot be", { ...GOOD, mesh: { name: "A B" } }, /DNS label/],
+    ["an unknown field", { ...GOOD, tokn: "x" }, /tokn: unknown field; did you mean `token`/],
+    ["a document that is not a mapping", "- a", /must be a mapping/],
+    ["invalid YAML", "a: [", /bootstrap.yaml/],
+    ["an invalid mesh name", { ...GOOD, mesh: { name: "A B" } }, /DNS label/],
   ])("%s", (_, document, message) => {
     expect(() => read(document)).toThrow(message)
   })

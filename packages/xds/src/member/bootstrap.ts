@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a proxy needs to join a mesh: its identity, the control plane's address, and how each authenticates the other.
-// Injection writes it for Pods, `workload add` for everything else. `${NAME}` is an environment variable, since a Pod's
-// name is not known when its template is written.
+// The injector writes it for Pods, `workload add` for everything else. `${NAME}` is replaced by an environment
+// variable, because a Pod's name is not known when its template is written.
 
 import { isIP } from "node:net"
 import { dirname, resolve } from "node:path"
@@ -16,22 +16,22 @@ export interface Bootstrap {
   readonly names: MeshNames
   readonly controlPlane: { readonly address: string; readonly serverName: string }
   readonly workload: { readonly namespace: string; readonly name: string; readonly serviceAccount: string }
-  /** File with the roots that the control plane's certificate may come from. */
+  /** File with the roots that may have issued the control plane's certificate. */
   readonly trustBundle: string
-  /** File with the workload's service-account token; read anew whenever it is needed. */
+  /** File with the workload's service-account token; read again whenever it is needed. */
   readonly token: string
-  /** Where others reach the workload; the control plane sees the connection's address where absent. */
+  /** The address at which others reach the workload; by default the control plane uses the connection's address. */
   readonly address: string | undefined
-  /** Where xserver listens. */
+  /** The address on which xserver listens. */
   readonly listen: string
-  /** Where the application answers. */
+  /** The application's address. */
   readonly application: string
-  /** Where else it may answer, tried in this order where the first address refuses. */
+  /** Other addresses of the application, tried in this order if the first refuses the connection. */
   readonly applicationFallback?: readonly string[]
-  /** HOST:PORT of what operators ask, and of what the platform does, where these are not the usual ones. */
+  /** HOST:PORT of the admin and the health endpoint, if they differ from the defaults. */
   readonly admin?: string | undefined
   readonly health?: string | undefined
-  /** How the application is asked whether it is ready; where absent, it is as ready as its proxy. */
+  /** The probe of the application's readiness; without it, the application counts as ready when its proxy is. */
   readonly probe?: ApplicationProbe | undefined
   /** Folder for the last good state. */
   readonly state: string | undefined
@@ -55,7 +55,7 @@ const hostAndPort: Read<string> = (value, path) => {
   throw wrong(path, "must have the form HOST:PORT, as `127.0.0.1:15012`", value)
 }
 
-/** Separated by commas, as Kubernetes writes the addresses of a Pod. */
+/** Separated by commas, as Kubernetes formats the addresses of a Pod. */
 const addresses: Read<readonly string[]> = (value, path) => {
   const list = someText(value, path).split(",")
   if (list.every(address => isIP(address) !== 0)) return list
@@ -125,7 +125,7 @@ function parseFile(path: string, environment: Environment): unknown {
   if (text.length > MAX_BYTES)
     throw new ConfigurationError("config-unreadable", `${path}: a bootstrap has at most ${MAX_BYTES} characters`)
   try {
-    // Values are expanded after parsing: what is in the environment must not change the document's shape.
+    // Expanded after parsing, so that environment variables cannot change the document's structure.
     return expand(parse(text), environment)
   } catch (error) {
     throw new ConfigurationError(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a configuration file cannot be used.
+// The error for a configuration file that cannot be used.
 
 import { type Read, ShapeError } from "@merlon/policy/shape"
 import type { ConfigurationCode } from "../errors.js"
@@ -15,7 +15,7 @@ export class ConfigurationError extends Error {
 
 const CODES = { field: "config-field", value: "config-value" } as const
 
-/** A document as the reader has it. Throws `ConfigurationError`. */
+/** Reads a parsed document. Throws `ConfigurationError`. */
 export function readSettings<T>(document: unknown, read: Read<T>): T {
   try {
     return read(document, "")

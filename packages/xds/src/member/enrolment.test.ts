@@ -42,7 +42,7 @@ function rig({ now = Date.now, signedAt = now, credentials, rejections = 0 }: Ri
       use: async taken => void used.push(taken),
       logger: { info: () => undefined, warn: note },
       now,
-      // The shortest pauses there are.
+      // Always the shortest delay.
       random: () => 0,
     },
     credentials,
@@ -51,7 +51,7 @@ function rig({ now = Date.now, signedAt = now, credentials, rejections = 0 }: Ri
   return { enrolment: made, authority, used, warnings, errors, asked: () => asked }
 }
 
-it("asks for credentials where there are none, and has them used", async () => {
+it("requests credentials if there are none, and puts them to use", async () => {
   const { enrolment, authority, used } = rig()
   expect(enrolment.credentials).toBeUndefined()
   await enrolment.start()
@@ -68,7 +68,7 @@ it("retries after a rejection, and reports that there are no credentials", async
   expect(warnings).toEqual(["cannot get a certificate; there is none"])
 })
 
-it("asks for nothing while what it has is young", async () => {
+it("requests nothing while its certificate is new", async () => {
   const first = rig()
   await first.enrolment.start()
   const second = rig({ credentials: first.enrolment.credentials })
@@ -76,7 +76,7 @@ it("asks for nothing while what it has is young", async () => {
   expect(second.asked()).toBe(0)
 })
 
-it("renews what is past half its life, and uses it meanwhile", async () => {
+it("renews a certificate past half its lifetime, and uses the old one meanwhile", async () => {
   const first = rig()
   await first.enrolment.start()
   const late = Date.now() + 0.9 * HOUR
@@ -87,20 +87,20 @@ it("renews what is past half its life, and uses it meanwhile", async () => {
   expect(second.enrolment.credentials).toEqual(second.used[0])
 })
 
-it("counts what has ended as nothing", async () => {
+it("ignores expired credentials", async () => {
   const first = rig()
   await first.enrolment.start()
   const second = rig({ credentials: first.enrolment.credentials, now: () => Date.now() + 2 * HOUR })
   expect(second.enrolment.credentials).toBeUndefined()
 })
 
-it("renews once, however many ask for it at one time", async () => {
+it("renews once for concurrent callers", async () => {
   const { enrolment, asked } = rig()
   await Promise.all([enrolment.renew(), enrolment.renew(), enrolment.renew()])
   expect(asked()).toBe(1)
 })
 
-it("does not ask without pause where its clock is a day ahead of the control plane's", async () => {
+it("pauses between requests if its clock is a day ahead of the control plane's", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
   try {
     const { enrolment, asked } = rig({ now: () => Date.now() + 24 * HOUR, signedAt: () => Date.now() })
@@ -117,7 +117,7 @@ it("does not ask without pause where its clock is a day ahead of the control pla
 it.each([
   ["ahead by a year", 365 * 24 * HOUR],
   ["back by a year", -365 * 24 * HOUR],
-])("keeps what works while the control plane's clock is %s, and says which clock to look at", async (_, off) => {
+])("keeps a valid certificate while the control plane's clock is %s, and reports both clocks", async (_, off) => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
   try {
     let wrong = 0
@@ -146,7 +146,7 @@ it.each([
   }
 })
 
-it("replaces soon what was signed for next year, where there was nothing better", async () => {
+it("soon replaces a certificate for next year that it had to accept", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
   try {
     let wrong = 365 * 24 * HOUR
@@ -161,7 +161,7 @@ it("replaces soon what was signed for next year, where there was nothing better"
   }
 })
 
-it("renews in time although its clock was behind when it was signed, and was set since", async () => {
+it("renews in time after its clock was behind during signing and was then corrected", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
   try {
     let passed = 0

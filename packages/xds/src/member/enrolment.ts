@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workload's key and certificate over time: requested if there is none, renewed at half its lifetime or when the
-// signing root changes, with retries. The key is generated here and never leaves.
+// The workload's key and certificate over time: requested if there is none, renewed at half the lifetime or when the
+// signing root changes, with retries. The key is generated here and never sent anywhere.
 
 import { BACKDATE_MS, certificateFacts, makeSigningRequest, renewAt, signerOf } from "@merlon/identity"
 import type { Log } from "../runtime/log.js"
@@ -9,14 +9,17 @@ import type { WorkloadCredentials } from "./workload-credentials.js"
 
 const FIRST_RETRY_MS = 1_000
 const LAST_RETRY_MS = 60_000
-/** Between two certificates, whatever their dates say: by the control plane's clock they may be old when they come. */
+/**
+ * Minimum time between two certificates, whatever their dates: by the control plane's clock a certificate may be old on
+ * arrival.
+ */
 const SHORTEST_LIFE_MS = 60_000
-/** Timers know nothing of a clock that is set: the time is looked at this often. */
+/** How often the time is checked, because timers do not notice when the clock is set. */
 const LOOK_MS = 60_000
 
 export interface EnrolmentOptions {
   readonly sign: (signingRequest: Uint8Array) => Promise<{ readonly certificateChain: string }>
-  /** Has them used; what was used before stays where this fails. */
+  /** Puts new credentials to use; if this fails, the old ones stay in use. */
   readonly use: (credentials: WorkloadCredentials) => Promise<void>
   readonly logger: Pick<Log, "info" | "warn">
   readonly now?: () => number
@@ -30,10 +33,13 @@ export class Enrolment {
   readonly #now: () => number
   readonly #random: () => number
   #credentials: WorkloadCredentials | undefined
-  /** Of the last chain that was read: every call asks for the expiry, and reading a certificate costs more than a request. */
+  /**
+   * The facts of the last chain that was parsed. They are needed for every call, and parsing a certificate costs more
+   * than a request.
+   */
   #read: { readonly chain: string; readonly facts: Facts } | undefined
   #timer: NodeJS.Timeout | undefined
-  /** By the wall clock; drawn once for each certificate, so that workloads stay spread out. */
+  /** When to renew, by the wall clock. Randomised once per certificate, so that workloads stay spread out. */
   #due = 0
   #renewing: Promise<void> | undefined
   #closed = false
@@ -45,19 +51,19 @@ export class Enrolment {
     this.#random = options.random ?? Math.random
   }
 
-  /** Undefined where there is none that is still good. */
+  /** Undefined if there are none, or they have expired. */
   get credentials(): WorkloadCredentials | undefined {
     return this.#credentials !== undefined && this.#expiry(this.#credentials) > this.#now()
       ? this.#credentials
       : undefined
   }
 
-  /** When the certificate ends, in milliseconds since the epoch. */
+  /** When the certificate expires, in milliseconds since the epoch. */
   get notAfter(): number | undefined {
     return this.#credentials && this.#expiry(this.#credentials)
   }
 
-  /** The root the certificate comes from. */
+  /** The root that the certificate chains to. */
   signer(trustBundle: string): string | undefined {
     return this.#credentials && signerOf(this.#credentials.certificateChain, trustBundle)
   }
@@ -68,7 +74,7 @@ export class Enrolment {
     else this.#await()
   }
 
-  /** Resolves when the new credentials are used, however long that takes, or when they are not needed any more. */
+  /** Resolves when the new credentials are in use, however long that takes, or when they are no longer needed. */
   renew(): Promise<void> {
     this.#renewing ??= this.#keepTrying().finally(() => {
       this.#renewing = undefined
@@ -108,7 +114,7 @@ export class Enrolment {
     this.#await(this.#leastWait(credentials))
   }
 
-  /** A clock that is wrong, ours or the control plane's, must not take away what still works. */
+  /** If our clock or the control plane's is wrong, a valid certificate must not be replaced by an invalid one. */
   #rejectWorse(offered: WorkloadCredentials): void {
     if (this.#credentials === undefined || !this.#isCurrent(this.#credentials) || this.#isCurrent(offered)) return
     const { notBefore, notAfter } = this.#factsOf(offered)
@@ -121,7 +127,7 @@ export class Enrolment {
   #await(least = 0): void {
     if (this.#credentials === undefined) return
     const facts = this.#factsOf(this.#credentials)
-    // What is not good yet, or no more, is replaced as soon as may be, and not when its dates say.
+    // A certificate that is not valid yet, or has expired, is replaced as soon as possible, regardless of its dates.
     const due = this.#isCurrent(this.#credentials) ? renewAt(facts, this.#random) : 0
     this.#due = Math.max(due, this.#now() + least)
     this.#look(least)
@@ -137,7 +143,7 @@ export class Enrolment {
     ).unref()
   }
 
-  /** Also where the clock was set back before the certificate's beginning. */
+  /** Also true if the clock was set back to before the certificate's start. */
   #isDue(): boolean {
     return this.#now() >= this.#due || this.#credentials === undefined || !this.#isCurrent(this.#credentials)
   }
@@ -148,11 +154,14 @@ export class Enrolment {
     return notBefore <= now && now < notAfter
   }
 
-  /** Where clocks differ by more than half a life, each new certificate is due at once: asked for again, but not without end. */
+  /**
+   * If clocks differ by more than half a lifetime, each new certificate is due at once. It is requested again, but with
+   * pauses.
+   */
   #leastWait(credentials: WorkloadCredentials): number {
     const { notBefore, notAfter } = this.#factsOf(credentials)
     const life = notAfter - notBefore
-    // What lies before its making is no life: a quarter of it may be longer than all that is left.
+    // Backdated time does not count: a quarter of it may be longer than the rest.
     return Math.min(SHORTEST_LIFE_MS, (life > BACKDATE_MS ? life - BACKDATE_MS : life) / 4)
   }
 

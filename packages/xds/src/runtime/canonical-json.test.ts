@@ -6,13 +6,13 @@ import { canonicalJson, contentVersion } from "./canonical-json.js"
 function shuffled(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(shuffled)
   if (typeof value !== "object" || value === null) return value
-  // Without a prototype, so that `__proto__` is a name like any other.
+  // Without a prototype, so that `__proto__` is an ordinary name.
   const result: Record<string, unknown> = Object.create(null)
   for (const [name, field] of Object.entries(value).reverse()) result[name] = shuffled(field)
   return result
 }
 
-it("spells equal values alike, whatever the order of their fields", () => {
+it("writes equal values the same, regardless of the order of fields", () => {
   fc.assert(
     fc.property(fc.jsonValue(), value => {
       expect(canonicalJson(shuffled(value))).toBe(canonicalJson(value))
@@ -21,7 +21,7 @@ it("spells equal values alike, whatever the order of their fields", () => {
   )
 })
 
-it("says what JSON says", () => {
+it("writes JSON that parses to the same value", () => {
   fc.assert(
     fc.property(fc.jsonValue(), value => {
       expect(JSON.parse(canonicalJson(value))).toEqual(JSON.parse(JSON.stringify(value)))
@@ -35,10 +35,10 @@ it.each([
   [{ a: null }, {}],
   [[], {}],
   [{ ab: "c" }, { a: "bc" }],
-])("tells %j from %j", (one, other) => {
+])("distinguishes %j from %j", (one, other) => {
   expect(contentVersion(one)).not.toBe(contentVersion(other))
 })
 
-it("takes a field that is undefined for absent, as JSON does", () => {
+it("omits undefined fields, as JSON does", () => {
   expect(contentVersion({ a: 1, b: undefined })).toBe(contentVersion({ a: 1 }))
 })

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Canonical JSON and its short hash: equal values have equal versions in every replica, in whatever order their fields
-// arrived.
+// Canonical JSON and its short hash: equal values have equal versions in every replica, regardless of the order of
+// their fields.
 
 import { createHash } from "node:crypto"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private files that begin with a digest of their contents. State that decides on requests after a restart is read from
-// such files, so that one changed character is an error instead of another decision.
+// Private files that begin with a digest of their contents. State that decides about requests after a restart is read
+// from such files, so that a single changed character is an error instead of another decision.
 
 import { createHash } from "node:crypto"
 import { join } from "node:path"
@@ -12,12 +12,12 @@ export function writeCheckedFile(folder: string, name: string, text: string): vo
   writePrivateFile(folder, name, `${digestLine(text)}\n${text}`)
 }
 
-/** The same without holding up the process. One write of a file at a time. */
+/** The same without blocking the process. A file must not be written concurrently. */
 export async function writeCheckedFileLater(folder: string, name: string, text: string): Promise<void> {
   await writePrivateFileLater(folder, name, `${digestLine(text)}\n${text}`)
 }
 
-/** Undefined where there is none. Throws where it is not what was written. */
+/** Undefined if there is none. Throws if the contents were changed. */
 export function readCheckedFile(folder: string, name: string): string | undefined {
   const written = readPrivateFile(folder, name)
   if (written === undefined) return undefined

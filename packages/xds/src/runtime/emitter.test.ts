@@ -39,7 +39,7 @@ it("calls the other listeners when one throws", () => {
   expect([heard, errors]).toEqual([[7], ["Error: no", 7]])
 })
 
-it("throws what a listener throws where errors have no handler", () => {
+it("rethrows a listener's error if errors have no handler", () => {
   const emitter = new Emitter()
   emitter.on(() => {
     throw new Error("no")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Listeners of one event. A listener may stop listening while the event is emitted.
+// Listeners of one event. A listener may be removed while the event is emitted.
 
 type Listener<Args extends readonly unknown[]> = (...args: Args) => void
 
@@ -7,14 +7,14 @@ export class Emitter<Args extends readonly unknown[] = []> {
   readonly #listeners = new Set<Listener<Args>>()
   readonly #onError: ((error: unknown, ...args: Args) => void) | undefined
 
-  /** `onError`: a listener threw; the others still hear of the event. Without it `emit` throws. */
+  /** `onError`: a listener threw; the others are still called. Without it `emit` throws. */
   constructor(onError?: (error: unknown, ...args: Args) => void) {
     this.#onError = onError
   }
 
-  /** Returns what removes the listener. */
+  /** Returns a function that removes the listener. */
   on(listener: Listener<Args>): () => void {
-    // Wrapped, so that one function added twice is called twice and removed once.
+    // Wrapped, so that a function that was added twice is called twice and removed once.
     const own: Listener<Args> = (...args) => listener(...args)
     this.#listeners.add(own)
     return () => void this.#listeners.delete(own)

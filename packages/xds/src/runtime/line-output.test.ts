@@ -2,7 +2,7 @@
 import { expect, it } from "vitest"
 import { FileOutput } from "./line-output.js"
 
-it("drops what the disk does not take, continues when there is room, and reports that", () => {
+it("drops lines when the disk is full, continues when there is room, and reports the loss", () => {
   let room = Number.POSITIVE_INFINITY
   let written = ""
   const output = new FileOutput(text => {

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a program writes its log. A file is written synchronously, and lines that it does not take are dropped and
-// counted: a full disk must neither stop a proxy nor silence it forever, as a stream would be after its first error.
+// The output of a program's log. A file is written synchronously, and lines that do not fit on the disk are dropped and
+// counted: a full disk must neither stop a proxy nor silence it forever, as it would a stream after its first error.
 // Other outputs are streams, whose reader may disappear.
 
 import { fstatSync, writeSync } from "node:fs"
 
 export interface LineOutput {
   write(text: string): boolean
-  /** Not read yet by the consumer. */
+  /** Number of bytes that the consumer has not read yet. */
   readonly writableLength: number
 }
 
-/** Standard output, for lines whose reader may be slow or go away. */
+/** Standard output, for lines whose reader may be slow or disappear. */
 export function standardOutput(): LineOutput {
   process.stdout.on("error", () => undefined)
   return fileOutput(1) ?? process.stdout
 }
 
-/** Undefined where it is no file. */
+/** Undefined if the descriptor is not a file. */
 export function fileOutput(descriptor: number): LineOutput | undefined {
   return isFile(descriptor) ? new FileOutput(text => writeSync(descriptor, text)) : undefined
 }
@@ -27,13 +27,13 @@ export class FileOutput implements LineOutput {
   readonly #put: (text: string) => number
   #lost = 0
 
-  /** `put` writes and says how many bytes were taken. */
+  /** `put` writes and returns how many bytes were written. */
   constructor(put: (text: string) => number) {
     this.#put = put
   }
 
   write(text: string): boolean {
-    // Of the last line that was written some part may be missing.
+    // Starts with a line end, because the last line may have been written in part.
     const news =
       this.#lost === 0 ? "" : `\n${JSON.stringify({ level: 40, msg: "log lines were lost", writes: this.#lost })}\n`
     try {

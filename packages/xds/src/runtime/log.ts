@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The logger interface of client and server. A pino logger has this shape.
+// The logger interface of client and server, which a pino logger implements.
 
 export interface Log {
   info(fields: object, message: string): void

@@ -15,7 +15,7 @@ async function listening(host: string): Promise<{ readonly server: Server; reado
   const server = createServer().listen(0, host)
   closing.push(() => server.close())
   await once(server, "listening")
-  return { server, port: (server.address() as AddressInfo).port } // it listens on TCP
+  return { server, port: (server.address() as AddressInfo).port } // a TCP server has this form
 }
 
 async function accepted(server: Server): Promise<Socket> {
@@ -25,7 +25,7 @@ async function accepted(server: Server): Promise<Socket> {
   return socket
 }
 
-describe("the user at the other end of a loopback connection", () => {
+describe("the user of the peer on a loopback connection", () => {
   it.each([
     ["127.0.0.1", "127.0.0.1"],
     ["::1", "::1"],
@@ -38,13 +38,13 @@ describe("the user at the other end of a loopback connection", () => {
     expect(await isOwnUser(await accepted(server))).toBe(true)
   })
 
-  it("is none where the connection is not in the table", async () => {
+  it("is unknown if the connection is not in the table", async () => {
     const ends = { remoteAddress: "127.0.0.1", remotePort: 1, localAddress: "127.0.0.1", localPort: 1 }
     expect(await isOwnUser(ends)).toBe(process.platform !== "linux")
   })
 
   it.runIf(process.platform === "linux" && process.geteuid?.() === 0)(
-    "is another one where another user calls (needs root)",
+    "is another user if another user calls (needs root)",
     async () => {
       const { server, port } = await listening("127.0.0.1")
       const program = `require("net").connect(${port}, "127.0.0.1").on("error", () => {}); setInterval(() => {}, 1000)`
@@ -54,7 +54,7 @@ describe("the user at the other end of a loopback connection", () => {
     },
   )
 
-  it("is none where the caller has sent its request and is gone", { tags: ["needs/linux"] }, async () => {
+  it("is unknown if the caller has disconnected after its request", { tags: ["needs/linux"] }, async () => {
     const { server, port } = await listening("127.0.0.1")
     const program = `const s = require("net").connect(${port}, "127.0.0.1", () => s.write("x", () => process.exit()))`
     const child = spawn(process.execPath, ["-e", program], { stdio: "ignore" })

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The local user at the other end of a loopback connection, from the kernel's socket table. Loopback excludes other
+// Finds the local user of the peer on a loopback connection, from the kernel's socket table. Loopback excludes other
 // machines but admits every local user, so operator-only endpoints check this as well.
 
 import { readFile } from "node:fs/promises"
@@ -8,17 +8,17 @@ import { parseIp } from "@merlon/policy/request"
 
 type Ends = Pick<Socket, "remoteAddress" | "remotePort" | "localAddress" | "localPort">
 
-/** Whether the peer is root or runs as our own user. True where the system has no such table: only Linux has. */
+/** Whether the peer is root or runs as our own user. True on systems other than Linux, which have no such table. */
 export async function isOwnUser(socket: Ends): Promise<boolean> {
   const own = process.geteuid?.()
   if (process.platform !== "linux" || own === undefined) return true
   const uid = await peerUid(socket)
-  // Fail closed: a peer that is not in the table is gone, or not of this machine.
+  // Fail closed: a peer that is not in the table is gone, or not on this machine.
   return uid === own || uid === 0
 }
 
 async function peerUid({ remoteAddress, remotePort, localAddress, localPort }: Ends): Promise<number | undefined> {
-  // What is the far end for us is the near end for the peer.
+  // Our remote end is the peer's local end.
   const near = endsOf(remoteAddress, remotePort)
   const far = endsOf(localAddress, localPort)
   for (const table of ["/proc/net/tcp", "/proc/net/tcp6"]) {
@@ -27,14 +27,14 @@ async function peerUid({ remoteAddress, remotePort, localAddress, localPort }: E
       const at = rows.indexOf(ends)
       if (at < 0) continue
       const [, , , , , , uid, , inode = "0"] = rows.slice(at, rows.indexOf("\n", at)).split(/\s+/)
-      // A socket that its process has closed has no inode any more, and the table says that it is root's.
+      // The table lists a socket that its process has closed with inode 0, and as root's.
       return inode === "0" ? undefined : Number(uid)
     }
   }
   return undefined
 }
 
-/** As the table writes it: words in the byte order of the machine, in hexadecimal; IPv4 also as IPv6. */
+/** The format of the table: words in the machine's byte order, in hexadecimal; IPv4 also as IPv6. */
 function endsOf(address = "", port = 0): readonly string[] {
   const ip = parseIp(address)
   if (ip === undefined) return []

@@ -11,14 +11,14 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-it("is there whole", () => {
+it("is written completely", () => {
   writePrivateFile(folder, "key", "one")
   writePrivateFile(folder, "key", "two")
   expect(readPrivateFile(folder, "key")).toBe("two")
   expect(readdirSync(folder)).toEqual(["key"])
 })
 
-it("leaves nothing of a key behind where it cannot be put into its place", () => {
+it("leaves no part of a key behind if it cannot be moved into place", () => {
   mkdirSync(join(folder, "key"))
   writeFileSync(join(folder, "key", "in the way"), "")
   expect(() => writePrivateFile(folder, "key", "secret")).toThrow()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files that contain a key: readable by their owner only, written to a new file and renamed into place, so that a crash
-// leaves either the old one or the new one.
+// leaves either the old or the new one.
 
 import {
   closeSync,
@@ -19,7 +19,7 @@ import { join } from "node:path"
 export function writePrivateFile(folder: string, name: string, text: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const temporary = join(folder, `${name}.${process.pid}.new`)
-  // Made anew, never taken over: what lies there may be readable by others, or a link to somewhere else.
+  // Always created: an existing file may be readable by others, or a link.
   rmSync(temporary, { force: true })
   const file = openSync(temporary, "wx", 0o600)
   try {
@@ -32,13 +32,13 @@ export function writePrivateFile(folder: string, name: string, text: string): vo
     renameSync(temporary, join(folder, name))
     syncFolder(folder)
   } catch (error) {
-    // On a full disk every try would leave a file, and each holds part of a key.
+    // Otherwise every attempt on a full disk would leave a file that holds part of a key.
     rmSync(temporary, { force: true })
     throw error
   }
 }
 
-/** The same without holding up the process. One write of a file at a time. */
+/** The same without blocking the process. A file must not be written concurrently. */
 export async function writePrivateFileLater(folder: string, name: string, text: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const temporary = join(folder, `${name}.${process.pid}.new`)
@@ -64,7 +64,7 @@ export async function writePrivateFileLater(folder: string, name: string, text: 
   }
 }
 
-/** On disk when this returns. Throws where the file is there and stays. */
+/** Persistent when it returns. Throws if the file exists and cannot be removed. */
 export function removePrivateFile(folder: string, name: string): void {
   try {
     unlinkSync(join(folder, name))
@@ -75,7 +75,7 @@ export function removePrivateFile(folder: string, name: string): void {
   syncFolder(folder)
 }
 
-// Without it, a power failure could bring the old file back.
+// Without this, a power failure could bring the old file back.
 function syncFolder(folder: string): void {
   const opened = openSync(folder, "r")
   try {
@@ -85,7 +85,7 @@ function syncFolder(folder: string): void {
   }
 }
 
-/** Undefined where there is none. */
+/** Undefined if there is none. */
 export function readPrivateFile(folder: string, name: string): string | undefined {
   try {
     return readFileSync(join(folder, name), "utf8")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What any of our processes may use: logging, timers that survive suspension, event emitters, private files.
+// What all our processes use: logging, timers that survive suspension, event emitters, private files.
 
 export { bindHost } from "./bind-host.js"
 export { canonicalJson, contentVersion } from "./canonical-json.js"

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts a worker thread, wherever its code is: beside the file that starts it, in an executable, or as source under
-// test.
+// Starts a worker thread, wherever its code is: beside the file that starts it, in an executable, or as source in
+// tests.
 
 import { createRequire } from "node:module"
 import { Worker, type WorkerOptions } from "node:worker_threads"
 
 export interface WorkerCode {
-  /** `import.meta.url` of a file in the folder that has the code. */
+  /** `import.meta.url` of a file in the same folder as the code. */
   readonly beside: string
-  /** The file that the thread begins with, without its extension. */
+  /** The entry file of the thread, without its extension. */
   readonly name: string
-  /** The name under which an executable holds the code. */
+  /** The name of the asset that holds the code in an executable. */
   readonly asset: string
 }
 
@@ -25,7 +25,7 @@ export function startWorker({ beside, name, asset }: WorkerCode, options: Worker
 
 function insideExecutable(beside: string, asset: string): string | undefined {
   try {
-    // By `require`: a version of Node without it must not fail on an import.
+    // Loaded with `require`, because an import would fail in a version of Node without it.
     const sea: typeof import("node:sea") = createRequire(beside)("node:sea")
     return sea.isSea() ? sea.getAsset(asset, "utf8") : undefined
   } catch {

@@ -6,7 +6,7 @@ let clock = 0
 let over = 0
 const now = (): number => clock
 
-/** Timers and the clock go on together. */
+/** Advances the timers and the clock together. */
 function live(milliseconds: number): void {
   for (let passed = 0; passed < milliseconds; passed++) {
     clock++
@@ -21,7 +21,7 @@ beforeEach(() => {
 })
 afterEach(() => vi.useRealTimers())
 
-it("is up after its time", () => {
+it("fires after its time", () => {
   suspendAwareTimeout(1_000, () => over++, now)
   live(999)
   expect(over).toBe(0)
@@ -31,7 +31,7 @@ it("is up after its time", () => {
   expect(over).toBe(1)
 })
 
-it("counts no time in which the process was stopped, however late that comes", () => {
+it("does not count time in which the process was stopped", () => {
   suspendAwareTimeout(1_000, () => over++, now)
   for (const lived of [50, 500, 440]) {
     live(lived)
@@ -43,7 +43,7 @@ it("counts no time in which the process was stopped, however late that comes", (
   expect(over).toBe(1)
 })
 
-it("can be called off", () => {
+it("can be cancelled", () => {
   const stop = suspendAwareTimeout(1_000, () => over++, now)
   live(950)
   stop()

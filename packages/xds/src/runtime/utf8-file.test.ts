@@ -10,12 +10,12 @@ const folder = mkdtempSync(join(tmpdir(), "utf8-file-"))
 const file = join(folder, "file.yaml")
 afterAll(() => rmSync(folder, { recursive: true }))
 
-it("reads what is in UTF-8", () => {
+it("reads UTF-8", () => {
   writeFileSync(file, "café")
   expect(readUtf8File(file)).toBe("café")
 })
 
-it("rejects other bytes, and so does the program that is configured by the file", () => {
+it("rejects other bytes, and so does the program whose configuration it is", () => {
   writeFileSync(file, Buffer.from("name: café", "latin1"))
   expect(() => readUtf8File(file)).toThrow(/not in UTF-8/)
   expect(() => readBootstrap(file, {})).toThrow(/not in UTF-8/)

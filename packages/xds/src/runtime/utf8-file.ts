@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a configuration file as text. Another encoding than UTF-8 is rejected: decoded as UTF-8, it would mean something
-// else than its author sees.
+// Reads a configuration file as text. Encodings other than UTF-8 are rejected: decoded as UTF-8, the file would mean
+// something else than its author sees.
 
 import { isUtf8 } from "node:buffer"
 import { readFileSync } from "node:fs"

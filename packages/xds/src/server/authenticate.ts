@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Authenticates a caller. A certificate that is bound to a Pod proves everything a token could, without a token review.
-// Otherwise a token comes first, because it may be bound to a Pod, and another certificate counts if there is no valid
-// token. Claims of the caller about itself are never used.
+// Otherwise a token takes precedence, because it may be bound to a Pod, and any other certificate counts if there is no
+// valid token. The caller's own claims are never used.
 
 import { ConcurrencyLimit } from "@merlon/wire/limits"
 import { type Log, messageOf } from "../runtime/log.js"
@@ -14,11 +14,11 @@ import { exhausted, type StreamError } from "./stream-error.js"
 export interface AuthenticationOptions {
   /** Undefined for an invalid token. Throws if it could not be checked. */
   readonly verifyToken: (token: string) => Promise<Caller | undefined>
-  /** The chain is good and the dates are right; undefined where the identity is not one of the mesh. */
+  /** Called if the chain and the dates are valid. Undefined if the identity does not belong to the mesh. */
   readonly checkCertificate: (certificate: PeerCertificate) => Caller | Rejection | undefined
-  /** Whether its chain leads to a current root: a connection may be older than that. */
+  /** Whether its chain leads to a current root, because a connection may outlast its root. */
   readonly isTrusted: (certificate: PeerCertificate) => boolean
-  /** Why a caller that were connected could not stay. */
+  /** Why a connected caller may not stay; undefined if it may. */
   readonly reject: (caller: Caller) => Rejection | undefined
   readonly limits: ServerLimits
   readonly log: Log
@@ -27,7 +27,7 @@ export interface AuthenticationOptions {
 
 export interface Proven {
   readonly caller: Caller
-  /** Of a caller that is known by its certificate. */
+  /** The certificate that authenticated the caller, if one did. */
   readonly certificate?: PeerCertificate
 }
 
@@ -65,7 +65,7 @@ export class Authenticator {
     return byToken ?? byCertificate ?? NO_PROOF
   }
 
-  /** Also asked again of streams that are open. */
+  /** Also called again for open streams. */
   byCertificate(certificate: PeerCertificate): Proven | StreamError {
     if (!isCurrent(certificate, this.#options.now())) {
       return { code: "UNAUTHENTICATED", message: "the certificate has expired; send a service-account token" }
@@ -76,7 +76,10 @@ export class Authenticator {
     return "code" in found ? found : { caller: found, certificate }
   }
 
-  /** One that is here: of a pod that was made anew under its name, the token is the younger proof. */
+  /**
+   * Whether the certificate names a Pod that still exists. If the Pod was recreated under the same name, the token is
+   * newer.
+   */
   #namesPod({ caller }: Proven): boolean {
     return caller.pod !== undefined && caller.podUid !== undefined && this.#options.reject(caller) === undefined
   }
@@ -91,7 +94,7 @@ export class Authenticator {
       if (caller !== undefined) return { caller }
       return { code: "UNAUTHENTICATED", message: "the service-account token is not valid; read it anew and try again" }
     } catch (error) {
-      // Fails closed: what could not be verified is not believed.
+      // Fail closed: an unverified token is not accepted.
       log.warn({ error: messageOf(error) }, "a token could not be verified")
       return { code: "UNAVAILABLE", message: "the token could not be verified now; try again" }
     } finally {

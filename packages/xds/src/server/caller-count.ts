@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each caller uses: its streams, and the bytes of its subscriptions. One identity may have many replicas, so a
-// caller is an identity at an address.
+// Counts what each caller uses: its streams, and the bytes of its subscriptions. One identity may have many replicas,
+// so a caller is an identity at an address.
 
 import { Quota, remoteKey } from "@merlon/wire/limits"
 import type { ServerLimits } from "./limits.js"
@@ -28,12 +28,12 @@ export class CallerCount {
     return undefined
   }
 
-  /** The stream now keeps so many bytes. */
+  /** Sets the number of bytes that the stream keeps. */
   charge(stream: OpenStream, bytes: number): StreamError | undefined {
     const own = this.#open.get(stream)
     if (own === undefined) return undefined
     this.#bytes.release(own.caller, own.bytes)
-    // Kept already, so they count whatever the bound is; the stream ends where it is exceeded.
+    // The bytes are kept already, so they count even above the limit; then the stream ends.
     this.#bytes.add(own.caller, bytes)
     own.bytes = bytes
     const { subscriptionBytesPerCaller: most } = this.#limits

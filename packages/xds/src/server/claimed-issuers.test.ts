@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Beside its certificate a client may present any others. OpenSSL does not need those to find a root, and no other code
-// may trust them: any client can make a certificate with the name and the key of an authority, and sign it itself.
+// A client may present any other certificates with its own. OpenSSL does not need them to find a root, and no other
+// code may trust them: any client can create a certificate with the name and the key of an authority, and sign it
+// itself.
 // @module-tag needs/openssl
 
 import { execFileSync } from "node:child_process"
@@ -41,7 +42,7 @@ async function subscribed(credentials: TestCredentials) {
 }
 
 /**
- * The name and the key of one authority in a certificate that names another as its issuer, without a valid signature.
+ * A certificate with the name and key of one authority that names another as its issuer, without a valid signature.
  * Presented twice, because some versions of Node lose the first.
  */
 function forged(of: TestAuthority, issuer: TestAuthority): string {
@@ -63,7 +64,7 @@ function forged(of: TestAuthority, issuer: TestAuthority): string {
   })
 }
 
-/** One that operators made below their root; with a key and a name that was another's, or new ones. */
+/** An intermediate authority that operators create below their root; its key and name are those of `before`, or new. */
 function below({ keys }: TestAuthority, before?: TestAuthority): TestAuthority {
   const { root, privateKey } = keys
   return withOpenssl((folder, openssl) => {
@@ -101,7 +102,7 @@ it("closes connections of a removed root, whichever root they present", async ()
   expect(await stream.ended()).toMatch(/^UNAUTHENTICATED: .*trusted no more/)
 })
 
-it("accepts certificates of an authority that another client presents as forged", async () => {
+it("accepts certificates of an authority for which another client presented a forgery", async () => {
   const stranger = new TestAuthority()
   const own = old.workload()
   await subscribed({ ...own, chain: own.chain + forged(old, stranger).repeat(2) + stranger.bundle })
@@ -109,7 +110,7 @@ it("accepts certificates of an authority that another client presents as forged"
   expect(stream.end).toBeUndefined()
 })
 
-it("knows certificates of an issuer below a root, which is not that of the control plane's own", async () => {
+it("accepts certificates of an intermediate other than the control plane's own", async () => {
   const issuing = below(old)
   for (const workload of [issuing.workload(), issuing.workload()]) {
     const stream = await subscribed(workload)
@@ -117,7 +118,7 @@ it("knows certificates of an issuer below a root, which is not that of the contr
   }
 })
 
-it("ends those of an issuer below a root that is trusted no more", async () => {
+it("closes connections of an intermediate whose root is no longer trusted", async () => {
   const stream = await subscribed(below(old).workload())
   rig.state.clientTrustBundle = rig.authority.bundle
   rig.server.credentialsChanged()
@@ -125,7 +126,7 @@ it("ends those of an issuer below a root that is trusted no more", async () => {
   expect(await stream.ended()).toMatch(/^UNAUTHENTICATED: .*trusted no more/)
 })
 
-it("knows an issuer again that another root has signed since", async () => {
+it("accepts an intermediate that another root has signed since", async () => {
   const issuing = below(old)
   expect((await subscribed(issuing.workload())).end).toBeUndefined()
   rig.state.clientTrustBundle = rig.authority.bundle

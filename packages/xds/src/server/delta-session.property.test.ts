@@ -39,7 +39,7 @@ function run(steps: readonly Step[], startWith: readonly string[], end: "change"
   const client = new ModelClient(source)
   for (const each of startWith) client.subscribe(each)
   for (const step of steps) step(client, source)
-  // A rejection stands until something changes; after these changes everything must come right.
+  // A rejection lasts until something changes; after these changes the client must be up to date.
   if (end === "change") for (const each of ["a", "b", "c", "d"]) source.set(TYPE, each, "last")
   client.settle()
   return client
@@ -50,7 +50,7 @@ const anything = fc.array(
   { maxLength: 40 },
 )
 
-it("brings the client to exactly what there is, whatever happened before", () => {
+it("brings the client to exactly the current state, whatever happened before", () => {
   fc.assert(
     fc.property(anything, fc.subarray(["*", "a", "c"]), (steps, startWith) => {
       const client = run(steps, startWith)
@@ -60,7 +60,7 @@ it("brings the client to exactly what there is, whatever happened before", () =>
   )
 })
 
-it("brings a client that rejects nothing up to date, without a further change", () => {
+it("brings a client that rejects nothing up to date without another change", () => {
   const steps = fc.array(fc.oneof(change, subscribe, unsubscribe, pump, receive("accept"), hang, reconnect), {
     maxLength: 40,
   })
@@ -82,7 +82,7 @@ it("sends nothing that the client already has and has acknowledged", () => {
   )
 })
 
-it("sends a client that only reconnects nothing it holds", () => {
+it("sends nothing that a reconnecting client already has", () => {
   const steps = fc.array(fc.oneof(change, pump, receive("accept"), reconnect), { maxLength: 40 })
   fc.assert(
     fc.property(steps, each => {

@@ -9,7 +9,7 @@ function rigWith(...names: readonly string[]) {
 }
 
 describe("a subscription", () => {
-  it("to everything gets everything, and then only what changes", () => {
+  it("with a wildcard gets everything, and then only changes", () => {
     const rig = rigWith("a", "b")
     rig.subscribe("*")
     const first = rig.next()
@@ -21,7 +21,7 @@ describe("a subscription", () => {
     expect(said(rig.next())).toEqual(["b@2", "c@1"])
   })
 
-  it("without names asks for everything if it is the first of its type, and for nothing later", () => {
+  it("without names is a wildcard if it is the first of its type, and empty later", () => {
     const rig = rigWith("a")
     rig.ask({})
     const first = rig.next()
@@ -31,13 +31,13 @@ describe("a subscription", () => {
     expect(rig.next()).toBeUndefined()
   })
 
-  it("is answered even if there is nothing, so that the client need not wait", () => {
+  it("gets a response even without resources, so that the client need not wait", () => {
     const rig = deltaRig()
     rig.subscribe("*")
     expect(said(rig.next())).toEqual([])
   })
 
-  it("by name gets that and nothing else", () => {
+  it("by name gets only that resource", () => {
     const rig = rigWith("a", "b")
     rig.subscribe("a")
     const first = rig.next()
@@ -59,7 +59,7 @@ describe("a subscription", () => {
     expect(said(rig.next())).toEqual(["ghost@1"])
   })
 
-  it("that is repeated gets its resource again: the client has forgotten it", () => {
+  it("that is repeated gets its resource again, because the client has forgotten it", () => {
     const rig = rigWith("a")
     rig.subscribe("a")
     rig.ack(rig.next())
@@ -67,7 +67,7 @@ describe("a subscription", () => {
     expect(said(rig.next())).toEqual(["a@1"])
   })
 
-  it("that ends brings no further news, and none of the answer under way", () => {
+  it("that ends gets no further updates, and its pending acknowledgement is ignored", () => {
     const rig = rigWith("a", "b")
     rig.subscribe("a", "b")
     const first = rig.next()
@@ -79,7 +79,7 @@ describe("a subscription", () => {
     expect(said(rig.next())).toEqual(["a@2"])
   })
 
-  it("to a name beside the wildcard, once ended, is answered by what the wildcard says of it", () => {
+  it("to a name next to a wildcard, once ended, gets the wildcard's state of that name", () => {
     const rig = rigWith("a")
     rig.subscribe("*", "a", "ghost")
     const first = rig.next()
@@ -99,7 +99,7 @@ describe("a subscription", () => {
     expect(said(rig.next())).toEqual(["a@2"])
   })
 
-  it("of one type does not wait for another", () => {
+  it("of one type does not wait for another type", () => {
     const rig = rigWith("a")
     rig.source.set("other", "x", "1")
     rig.subscribe("*")
@@ -120,25 +120,25 @@ describe("a subscription", () => {
   })
 })
 
-describe("a client that comes back", () => {
+describe("a reconnecting client", () => {
   const reconnect = (known: { readonly [name: string]: string }, subscribe: readonly string[] = ["*"]) => {
     const rig = rigWith("a", "b")
     rig.ask({ resourceNamesSubscribe: subscribe, initialResourceVersions: known })
     return rig.next()
   }
   test.each<[string, { readonly [name: string]: string }, readonly string[], readonly string[]]>([
-    ["with everything gets nothing, but an answer", { a: "1", b: "1" }, ["*"], []],
+    ["with everything gets an empty response", { a: "1", b: "1" }, ["*"], []],
     ["with an old version gets the new one", { a: "0", b: "1" }, ["*"], ["a@1"]],
     ["with less gets the rest", { a: "1" }, ["*"], ["b@1"]],
-    ["with what is gone is told so", { a: "1", b: "1", old: "7" }, ["*"], ["-old"]],
+    ["with a deleted resource gets its removal", { a: "1", b: "1", old: "7" }, ["*"], ["-old"]],
     ["by names gets what it lacks", { a: "1" }, ["a", "b"], ["b@1"]],
-    ["by names with what is gone is told so", { a: "1", old: "7" }, ["a", "old"], ["-old"]],
-    ["that claims what it does not ask for hears nothing of it", { a: "1", other: "1" }, ["a"], []],
+    ["by names with a deleted resource gets its removal", { a: "1", old: "7" }, ["a", "old"], ["-old"]],
+    ["that claims a resource without subscribing gets no update for it", { a: "1", other: "1" }, ["a"], []],
   ])("%s", (_, known, subscribe, expected) => {
     expect(said(reconnect(known, subscribe))).toEqual(expected)
   })
 
-  it("is believed once: later claims change nothing", () => {
+  it("may claim versions once: later claims change nothing", () => {
     const rig = rigWith("a")
     rig.subscribe("*")
     rig.ack(rig.next())
@@ -148,8 +148,8 @@ describe("a client that comes back", () => {
   })
 })
 
-describe("an answer", () => {
-  it("lets the next response go; until then changes gather", () => {
+describe("an acknowledgement", () => {
+  it("releases the next response; until then changes are batched", () => {
     const rig = rigWith("a")
     rig.subscribe("*")
     const first = rig.next()
@@ -161,7 +161,7 @@ describe("an answer", () => {
     expect(said(rig.next())).toEqual(["a@3", "b@1"])
   })
 
-  it("tells the source the revision, which nonce and version carry", () => {
+  it("reports the revision, which nonce and version contain, to the source", () => {
     const rig = rigWith("a")
     rig.subscribe("*")
     const first = rig.next()
@@ -171,7 +171,7 @@ describe("an answer", () => {
     expect(rig.source.heard).toEqual([{ kind: "acknowledged", typeUrl: TYPE, revision: rig.source.revision }])
   })
 
-  it("with a nonce that is not awaited answers nothing, but its names count", () => {
+  it("with an unknown nonce acknowledges nothing, but its names count", () => {
     const rig = rigWith("a", "b")
     rig.subscribe("a")
     const first = rig.next()
@@ -184,7 +184,7 @@ describe("an answer", () => {
     expect(rig.source.heard).toHaveLength(1)
   })
 
-  it("counts once, for its own type, and not before its response was sent", () => {
+  it("counts once, for its own type, and only after its response was sent", () => {
     const rig = rigWith("a")
     rig.source.set("other", "x", "1")
     rig.subscribe("*")
@@ -204,7 +204,7 @@ describe("an answer", () => {
     expect(rig.source.heard).toEqual([{ kind: "acknowledged", typeUrl: TYPE, revision: ours?.revision }])
   })
 
-  it("is not asked for where a change was taken back in the meantime", () => {
+  it("is not needed if a change was reverted in the meantime", () => {
     const rig = rigWith("a")
     rig.subscribe("*")
     rig.ack(rig.next())
@@ -242,7 +242,7 @@ describe("a rejection", () => {
     expect(said(rig.next())).toEqual(["a@1"])
   })
 
-  it("is cut to a length that can be logged", () => {
+  it("is truncated to a length that can be logged", () => {
     const rig = rigWith("a")
     rig.subscribe("*")
     rig.nack(rig.next(), "x".repeat(100_000))
@@ -250,8 +250,8 @@ describe("a rejection", () => {
   })
 })
 
-describe("a client that does not answer", () => {
-  it("gets the newest state after the deadline, with all that it may have missed", () => {
+describe("a client that does not acknowledge", () => {
+  it("gets the newest state after the deadline, with everything it may have missed", () => {
     const rig = rigWith("a", "b")
     rig.subscribe("*")
     rig.ack(rig.next())
@@ -272,7 +272,7 @@ describe("a client that does not answer", () => {
     expect(rig.next()).toBeUndefined()
   })
 
-  it("gets what was taken back meanwhile, since it may hold what it has not answered", () => {
+  it("gets reverted resources, because it may hold unacknowledged versions", () => {
     const rig = rigWith("a")
     rig.subscribe("*")
     rig.ack(rig.next())
@@ -283,7 +283,7 @@ describe("a client that does not answer", () => {
     expect(said(rig.next())).toEqual(["a@1"])
   })
 
-  it("is reported once, even if there is no news for it", () => {
+  it("is reported once, even without updates for it", () => {
     const rig = rigWith("a")
     rig.subscribe("*")
     rig.next()
@@ -294,7 +294,7 @@ describe("a client that does not answer", () => {
     expect(rig.session.deadline).toBeUndefined()
   })
 
-  it("and rejects the newest after all gets everything in doubt with the next change", () => {
+  it("and then rejects the newest gets everything uncertain with the next change", () => {
     const rig = rigWith("a", "b")
     rig.subscribe("*")
     rig.ack(rig.next())
@@ -311,9 +311,9 @@ describe("a client that does not answer", () => {
 describe("a hostile client", () => {
   const names = (count: number) => Array.from({ length: count }, (_, index) => `n${index}`)
   test.each<[string, (rig: ReturnType<typeof deltaRig>) => unknown, string]>([
-    ["may not subscribe without end", rig => rig.subscribe(...names(101)), "RESOURCE_EXHAUSTED"],
+    ["may not subscribe to too many names", rig => rig.subscribe(...names(101)), "RESOURCE_EXHAUSTED"],
     [
-      "may not subscribe without end, little by little",
+      "may not subscribe to too many names step by step",
       rig => {
         rig.subscribe(...names(60))
         return rig.subscribe(...names(120).slice(60))
@@ -321,13 +321,13 @@ describe("a hostile client", () => {
       "RESOURCE_EXHAUSTED",
     ],
     [
-      "may not claim without end",
+      "may not claim too many names",
       rig => rig.ask({ initialResourceVersions: Object.fromEntries(names(101).map(name => [name, "1"])) }),
       "RESOURCE_EXHAUSTED",
     ],
-    ["may not send names without end", rig => rig.unsubscribe(...names(500)), "RESOURCE_EXHAUSTED"],
+    ["may not send too many names", rig => rig.unsubscribe(...names(500)), "RESOURCE_EXHAUSTED"],
     [
-      "may not spread them over types",
+      "may not spread too many names over types",
       rig =>
         names(5)
           .map(typeUrl => rig.ask({ typeUrl, resourceNamesSubscribe: names(100) }))
@@ -340,9 +340,9 @@ describe("a hostile client", () => {
       rig => rig.ask({ initialResourceVersions: { a: "x".repeat(2_000) } }),
       "INVALID_ARGUMENT",
     ],
-    ["may not leave out the type", rig => rig.ask({ typeUrl: "" }), "INVALID_ARGUMENT"],
+    ["may not omit the type", rig => rig.ask({ typeUrl: "" }), "INVALID_ARGUMENT"],
     [
-      "may not open types without end",
+      "may not open too many types",
       rig =>
         names(33)
           .map(typeUrl => rig.ask({ typeUrl }))
@@ -359,7 +359,7 @@ describe("a hostile client", () => {
     expect(said(rig.next())).toEqual([])
   })
 
-  it("is rejected for a type that is not for it", () => {
+  it("is rejected for a type that it may not subscribe to", () => {
     const rig = deltaRig()
     rig.source.rejectedTypes.set(TYPE, { code: "PERMISSION_DENIED", message: "not yours" })
     expect(rig.subscribe("*")).toEqual({ code: "PERMISSION_DENIED", message: "not yours" })

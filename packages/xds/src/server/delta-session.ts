@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The incremental variant of xDS on one stream, several types at once. A response is complete for its type: it contains
-// everything in which the client's state differs from the newest, so acknowledging it means having the newest.
+// The incremental variant of xDS on one stream, for several types at once. A response is complete for its type: it
+// contains every difference between the client's state and the newest state, so a client that acknowledges it has the
+// newest state.
 
 import { type DeltaResponse, DeltaType } from "./delta-type.js"
 import { checkNames, checkTotal, checkTypeUrl } from "./request-bounds.js"
@@ -8,7 +9,7 @@ import { ServedTypes } from "./served-types.js"
 import type { SessionOptions, StreamSession } from "./session.js"
 import { exhausted, type StreamError } from "./stream-error.js"
 
-/** The parts of a DeltaDiscoveryRequest that matter once the stream is open. */
+/** The fields of a DeltaDiscoveryRequest that matter once the stream is open. */
 export interface DeltaRequest {
   readonly typeUrl: string
   readonly resourceNamesSubscribe: readonly string[]
@@ -31,7 +32,7 @@ export class DeltaSession implements StreamSession<DeltaRequest, DeltaResponse> 
     const { limits, subscriber } = this.#options
     const { typeUrl, resourceNamesSubscribe: subscribe, resourceNamesUnsubscribe: unsubscribe } = request
     const known = this.#types.get(typeUrl)
-    // By far the most common case: the client acknowledges or rejects a response and changes nothing else.
+    // By far the most common case: the client only acknowledges or rejects a response.
     if (known !== undefined && subscribe.length === 0 && unsubscribe.length === 0) {
       this.#types.settle(typeUrl, known, request)
       return undefined
@@ -48,7 +49,7 @@ export class DeltaSession implements StreamSession<DeltaRequest, DeltaResponse> 
 
     type.claim(claims)
     const claimed = new Set(claims.map(([name]) => name))
-    // xDS protocol, "Wildcard subscription": a first request that names nothing asks for everything.
+    // xDS protocol, "Wildcard subscription": a first request without names subscribes to everything.
     if (known === undefined && subscribe.length === 0) type.subscribe("*", false)
     for (const name of subscribe) type.subscribe(name, claimed.has(name))
     for (const name of unsubscribe) type.unsubscribe(name)
@@ -86,7 +87,8 @@ export class DeltaSession implements StreamSession<DeltaRequest, DeltaResponse> 
     const { expecting } = type
     if (!expecting && type.wasRejected(changes)) return undefined
     if (!expecting && changes.size === 0) {
-      // Changed and changed back between two looks: the client enforces this already and need not be asked.
+      // Changed and reverted between two checks: the client enforces this state already, so no acknowledgement is
+      // needed.
       if (type.unanswered.empty) subscriber.acknowledged(typeUrl, snapshot.revision)
       return undefined
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One type on a delta stream: what the client asked for, what it holds as far as we know, and the difference between
-// that and what there is now.
+// One type on a delta stream: what the client subscribed to, what it holds as far as we know, and the difference to the
+// current state.
 //
-// INVARIANT: what `#held` says of a name is what the client holds, or the name is named again in the next response.
+// INVARIANT: for each name, either `#held` is what the client holds, or the next response contains the name again.
 
 import { bytesOf } from "./request-bounds.js"
 import type { ServedType } from "./served-types.js"
@@ -23,16 +23,18 @@ export interface Difference {
   readonly changes: Map<string, string | undefined>
 }
 
-/** The client was told that there is no such resource. */
+/** The client was told that the resource does not exist. */
 const ABSENT = Symbol("absent")
-/** The client may hold this version or that. */
+/** It is uncertain which version the client holds. */
 const UNCERTAIN = Symbol("uncertain")
 const NO_NAMES: ReadonlySet<string> = new Set()
 
 export class DeltaType implements ServedType {
-  /** Everything that exists. */
+  /** Whether the client subscribed to everything. */
   wildcard = false
-  /** Asked for by name, be it or not; most ask for everything. */
+  /**
+   * Names with a subscription, whether the resources exist or not; undefined for most clients, which use the wildcard.
+   */
   #names: Set<string> | undefined
   readonly unanswered = new Unanswered()
   expecting = false
@@ -45,12 +47,12 @@ export class DeltaType implements ServedType {
     return this.#names ?? NO_NAMES
   }
 
-  /** How many names the client has made us remember. */
+  /** How many names the client makes us remember. */
   get size(): number {
     return Math.max(this.names.size, this.#claimed)
   }
 
-  /** Bytes that the client has made us keep. */
+  /** How many bytes the client makes us keep. */
   get bytes(): number {
     let versions = 0
     for (const version of this.#held.values()) if (typeof version === "string") versions += 2 * version.length
@@ -71,7 +73,7 @@ export class DeltaType implements ServedType {
     }
     this.#names ??= new Set()
     this.#names.add(name)
-    // A client that asks again has forgotten what it had; answers to what was sent before no longer count.
+    // A client that subscribes again has forgotten the resource, and earlier responses to it no longer count.
     if (!claimed) this.#forget(name)
   }
 
@@ -83,11 +85,11 @@ export class DeltaType implements ServedType {
     }
     const wasNamed = this.#names?.delete(name) ?? false
     this.#forget(name)
-    // The wildcard still covers it, and the client waits to hear whether it does.
+    // The wildcard still covers the name, and the client expects its state.
     if (this.wildcard && wasNamed) this.#held.set(name, UNCERTAIN)
   }
 
-  /** Drops what is known about names without a subscription. */
+  /** Drops state of names without a subscription. */
   prune(): void {
     for (const name of this.#held.keys()) if (!this.#wants(name)) this.#held.delete(name)
   }
@@ -102,7 +104,10 @@ export class DeltaType implements ServedType {
     }
   }
 
-  /** Some clients keep the good half of what they reject, so all of it is in doubt. It is sent again once it differs. */
+  /**
+   * Some clients keep the valid half of a response that they reject, so all of it is uncertain. It is sent again once
+   * it differs.
+   */
   nacked(sent: Sent, skipped: readonly Sent[]): void {
     this.#rejected = sent.changes
     for (const { changes } of [...skipped, sent]) {
@@ -110,7 +115,7 @@ export class DeltaType implements ServedType {
     }
   }
 
-  /** Whether the client rejected exactly this last. It would only reject it again. */
+  /** Whether the client rejected exactly these changes last; it would only reject them again. */
   wasRejected(changes: ReadonlyMap<string, string | undefined>): boolean {
     const rejected = this.#rejected
     if (rejected === undefined || !this.unanswered.empty || rejected.size !== changes.size) return false
@@ -141,7 +146,7 @@ export class DeltaType implements ServedType {
     }
     for (const name of this.names) if (touched.has(name) || this.#held.get(name) !== ABSENT) remove(name)
     if (this.wildcard) {
-      // Mostly every held resource exists, so there is no need to search for those that do not.
+      // Usually every held resource exists, so there is no need to search for deleted ones.
       if (found < this.#held.size) for (const name of this.#held.keys()) if (!this.names.has(name)) remove(name)
       for (const name of touched) if (!this.names.has(name)) remove(name)
     }

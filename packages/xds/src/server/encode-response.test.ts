@@ -19,7 +19,7 @@ const response = fc.record({
   removed: fc.array(fc.string(), { maxLength: 3 }),
 })
 
-it("is byte for byte what the generated code would write, also the second time", () => {
+it("writes the same bytes as the generated code, also the second time", () => {
   fc.assert(
     fc.property(response, fc.string(), (each, otherType) => {
       for (const typeUrl of [each.typeUrl, each.typeUrl, otherType]) {

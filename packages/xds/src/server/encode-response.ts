@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encodes responses. A resource may go to thousands of streams unchanged, so its encoding is cached once a second stream
-// needs it; most resources are for one stream only, and caching those would double their memory. Streams that are woken
-// together mostly get the same response with a different nonce.
+// Encodes responses. A resource may be sent to thousands of streams unchanged, so its encoding is cached once a second
+// stream needs it. Most resources are for one stream only, and caching those would double their memory. Streams that
+// are woken together usually get the same response with a different nonce.
 
 import { create, toBinary } from "@bufbuild/protobuf"
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire"
@@ -11,7 +11,7 @@ import type { DeltaResponse } from "./delta-type.js"
 import type { SotwResponse } from "./sotw-session.js"
 import type { VersionedResource } from "./source.js"
 
-/** Numbers of the fields of DeltaDiscoveryResponse and DiscoveryResponse. */
+/** Field numbers of DeltaDiscoveryResponse and DiscoveryResponse. */
 const DELTA = { systemVersionInfo: 1, resources: 2, typeUrl: 4, nonce: 5, removedResources: 6 } as const
 const SOTW = { versionInfo: 1, resources: 2, typeUrl: 4, nonce: 5 } as const
 
@@ -20,13 +20,13 @@ interface Encoded {
   readonly bytes: Uint8Array
 }
 
-/** Undefined of a resource that was written once. */
+/** Maps to undefined for a resource that was written only once. */
 type Known = WeakMap<VersionedResource, Encoded | undefined>
 
 const named: Known = new WeakMap()
 const bare: Known = new WeakMap()
 
-/** What a response is made of, its nonce aside. */
+/** The contents of a response, except its nonce. */
 interface Content {
   readonly typeUrl: string
   readonly revision: number
@@ -34,7 +34,7 @@ interface Content {
   readonly removed: readonly string[]
 }
 
-/** Before the nonce and after it. */
+/** The encoded parts before and after the nonce. */
 interface Frame {
   readonly of: Content
   readonly head: Buffer
@@ -46,13 +46,13 @@ const NOTHING = Buffer.alloc(0)
 let lastDelta: Frame | undefined
 let lastSotw: Frame | undefined
 
-/** In parts that follow each other. */
+/** Returns consecutive parts of the message. */
 export function encodeDelta(response: DeltaResponse): readonly Buffer[] {
   lastDelta = isSame(lastDelta, response) ? lastDelta : deltaFrame(response)
   return [lastDelta.head, textField(DELTA.nonce, response.nonce), lastDelta.tail]
 }
 
-/** In parts that follow each other. */
+/** Returns consecutive parts of the message. */
 export function encodeSotw({ typeUrl, nonce, revision, resources }: SotwResponse): readonly Buffer[] {
   const content = { typeUrl, revision, resources, removed: NOTHING_REMOVED }
   lastSotw = isSame(lastSotw, content) ? lastSotw : sotwFrame(content)
@@ -90,7 +90,7 @@ function isSame(frame: Frame | undefined, { typeUrl, revision, resources, remove
   )
 }
 
-/** Resources are one object wherever they are the same. */
+/** Equal resources are the same object. */
 function isSameList(a: readonly unknown[], b: readonly unknown[]): boolean {
   return a.length === b.length && a.every((each, index) => each === b[index])
 }
@@ -123,12 +123,12 @@ function part(writer: BinaryWriter, field: number, bytes: Uint8Array): void {
   writer.tag(field, WireType.LengthDelimited).bytes(bytes)
 }
 
-/** What is empty is not written, but for one of several. */
+/** Empty values are omitted, except for elements of a repeated field. */
 function text(writer: BinaryWriter, field: number, value: string, several = false): void {
   if (value !== "" || several) writer.tag(field, WireType.LengthDelimited).string(value)
 }
 
-/** A field of its own; lengths and tags of one byte are the same in UTF-8. */
+/** A complete text field. A length and a tag of one byte each are the same in UTF-8. */
 function textField(field: number, value: string): Buffer {
   const length = Buffer.byteLength(value)
   if (length === 0) return NOTHING

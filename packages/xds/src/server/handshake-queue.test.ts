@@ -12,7 +12,7 @@ function stage() {
   return { queue, started, turn: () => turns.shift()?.(), turns }
 }
 
-it("starts a few per tick, in the order of arrival", () => {
+it("starts a few per tick, in order of arrival", () => {
   const { queue, started, turn } = stage()
   const all = Array.from({ length: 20 }, (_, index) => `proxy ${index}`)
   for (const each of all) queue.add("10.0.0.1", each)
@@ -34,7 +34,7 @@ it("alternates between addresses, however many connections one of them makes", (
   expect(started).toHaveLength(8)
 })
 
-it("does nothing while it is empty, and begins again with the next", () => {
+it("does nothing while it is empty, and continues with the next connection", () => {
   const { queue, started, turn, turns } = stage()
   queue.add("10.0.0.1", "first")
   turn()
@@ -44,7 +44,7 @@ it("does nothing while it is empty, and begins again with the next", () => {
   expect(started).toEqual(["first", "second"])
 })
 
-it("returns all that wait when it is cleared, and starts none of them", () => {
+it("returns all waiting connections when it is cleared, and starts none of them", () => {
   const { queue, started, turn } = stage()
   for (const each of ["a", "b"]) queue.add("10.0.0.1", each)
   expect(queue.clear()).toEqual(["a", "b"])

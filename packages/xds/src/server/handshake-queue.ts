@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connections that wait for their TLS handshake. After a restart all proxies connect at once, and if all handshakes ran at
-// once, none would finish before its client gives up. So each turn of the event loop starts a few. A client that does not
-// go on with its handshake delays no other. Addresses take turns, so that one with thousands of connections delays the
-// others by one at a time.
+// A queue of connections that wait for their TLS handshake. After a restart all proxies connect at once, and if all
+// handshakes ran at once, none would finish before its client times out. So each turn of the event loop starts a few. A
+// client that stalls its handshake delays no other. Addresses take turns, so that one with thousands of connections
+// delays the others by one at a time.
 
 import { FairQueue } from "@merlon/wire/limits"
 
@@ -25,7 +25,7 @@ export class HandshakeQueue<T> {
     this.#schedule()
   }
 
-  /** Removes and returns all that wait. */
+  /** Removes and returns all waiting connections. */
   clear(): readonly T[] {
     return this.#queue.clear()
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The issuers of client certificates, up to the root. All proxies have the same few issuers, and building a chain in Node
-// is slow, so a known issuer is recognised by its key: what it signed leads to the same root.
+// The issuers of client certificates, up to the root. All proxies have the same few issuers, and building a chain in
+// Node is slow, so a known issuer is recognised by its key: certificates that it signed chain to the same root.
 
 import type { X509Certificate } from "node:crypto"
 import { readBundle, readCertificates, signerOf } from "@merlon/identity"
@@ -15,7 +15,7 @@ export interface Issuer {
 interface KnownIssuer {
   readonly issuer: Issuer
   readonly certificate: X509Certificate
-  /** Another bundle may lead from the same issuer to another root. */
+  /** With another bundle, the same issuer may chain to another root. */
   readonly trustBundle: string
 }
 
@@ -23,15 +23,19 @@ const MAX_CHAIN = 10
 const MOST_KNOWN = 32
 const known: KnownIssuer[] = []
 
-/** Of a leaf whose chain OpenSSL has found to be good on this connection, with what the peer showed beside it. */
+/**
+ * The issuer of a leaf whose chain OpenSSL has verified on this connection; its intermediates are those that the peer
+ * presented.
+ */
 export function issuerOf(leaf: X509Certificate, trustBundle: string): Issuer {
-  // INVARIANT: not by names alone, which two roots may share: one of them may be trusted no more tomorrow.
+  // INVARIANT: an issuer is never recognised only by name. Two roots may share a name, and one of them may become
+  // untrusted.
   const found = known.find(each => each.trustBundle === trustBundle && isIssued(leaf, each.certificate))
   return found?.issuer ?? learned(leaf, trustBundle)
 }
 
 /**
- * From the chain, leaf first, that the control plane itself presents: in a resumed session no peer presents an
+ * Remembers the issuer of the control plane's own chain, leaf first: in a resumed session no peer presents an
  * intermediate certificate, and proxies usually have the same one.
  */
 export function learnOwn(pemChain: string, trustBundle: string): void {
@@ -44,8 +48,8 @@ export function learnOwn(pemChain: string, trustBundle: string): void {
 }
 
 /**
- * INVARIANT: of the presented certificates only those count that lead to one of our roots, signature by signature. Any
- * client can make a certificate with the name and the key of an authority and claim another issuer, and it would be
+ * INVARIANT: presented certificates count only if they chain to one of our roots, signature by signature. Any client
+ * can create a certificate with the name and the key of an authority and claim another issuer, and it would be
  * remembered for all.
  */
 function learned(leaf: X509Certificate, trustBundle: string): Issuer {
@@ -62,7 +66,7 @@ function learned(leaf: X509Certificate, trustBundle: string): Issuer {
       remember(found, chain[0] ?? root.certificate, trustBundle)
       return found
     }
-    // Absent where a session is resumed, whatever the types say.
+    // Undefined in a resumed session, contrary to its type.
     const issuer: X509Certificate | undefined = subject.issuerCertificate
     if (issuer?.ca !== true || !isIssued(subject, issuer)) break
     between.push(issuer)

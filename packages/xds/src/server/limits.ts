@@ -1,53 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a client may cost the control plane. Anyone who reaches the port chooses what to send; everything that it could
-// make us keep or compute is limited here.
+// Limits on what a client may cost the control plane. Anyone who reaches the port chooses what to send, so everything
+// that a client could make us keep or compute is limited here.
 
 export interface StreamLimits {
-  /** Resource names a client may subscribe to, or claim to know, of one type. */
+  /** Resource names of one type that a client may subscribe to, or claim to hold. */
   readonly namesPerType: number
   /** The same over all types of a stream. */
   readonly namesPerStream: number
-  /** Characters of a name, of a version, of a type URL. */
+  /** Length of a name, a version or a type URL, in characters. */
   readonly nameLength: number
   readonly typesPerStream: number
-  /** Milliseconds in which a response should be answered; then the newest state is sent anyway. */
+  /** Milliseconds within which a response should be acknowledged; then the newest state is sent anyway. */
   readonly ackDeadlineMs: number
 }
 
 export interface ServerLimits extends StreamLimits {
   readonly connections: number
   readonly streamsPerConnection: number
-  /** Of one identity from one address, over all its connections. */
+  /** Concurrent streams of one identity from one address, over all its connections. */
   readonly streamsPerCaller: number
   /** Bytes that the subscriptions of one identity from one address make us keep, over all its streams. */
   readonly subscriptionBytesPerCaller: number
   readonly messageBytes: number
-  /** Characters of what a client says of itself, as JSON. */
+  /** Length of the node's metadata as JSON, in characters. */
   readonly metadataLength: number
-  /** Characters of a service-account token. */
+  /** Length of a service-account token, in characters. */
   readonly tokenLength: number
-  /** Requests a stream may send at once, and how many more each second. */
+  /** Requests that a stream may send at once, and how many more each second. */
   readonly requestBurst: number
   readonly requestsPerSecond: number
-  /** Tokens being verified and certificates being signed at one time, over all callers. */
+  /** Concurrent verifications of tokens, and concurrent unary calls, over all callers. */
   readonly pendingProofs: number
   readonly pendingCalls: number
-  /** Callers whose tokens wait for their turn, each no longer than `proofMs`. */
+  /** Callers whose tokens wait for verification, each no longer than `proofMs`. */
   readonly waitingProofs: number
-  /** After which a token counts as not verifiable, a call as failed. */
+  /** Time after which a token counts as not verifiable, and a call as failed. */
   readonly proofMs: number
   readonly callMs: number
   readonly handshakeMs: number
-  /** From the opening of a stream to its first request. */
+  /** From opening a stream to its first request. */
   readonly firstRequestMs: number
-  /** A response that the client's flow control has not allowed by then ends the connection. */
+  /** A response that flow control does not let us send within this time ends the connection. */
   readonly writeMs: number
   readonly idleConnectionMs: number
   readonly pingEveryMs: number
   readonly pingTimeoutMs: number
-  /** How often those connected are asked again whether they may be. */
+  /** How often connected callers are checked again. */
   readonly recheckMs: number
-  /** What is left of streams and connections when a drain has lasted this long is cut off. */
+  /** Streams and connections that remain after draining for this long are cut off. */
   readonly drainMs: number
 }
 

@@ -50,7 +50,7 @@ async function rig() {
   return { authority, listener, accepted, asked, open }
 }
 
-it("trusts no certificate that its authority did not sign, whatever it says", async () => {
+it("trusts no certificate that its authority did not sign, whatever its contents", async () => {
   const { authority, accepted, open } = await rig()
   const certificateOf = async (credentials: TestCredentials) => {
     const before = accepted.length
@@ -67,7 +67,8 @@ it("never confuses certificates of two connections from the same address and por
   const stranger = open("127.0.0.1", undefined)
   await expect.poll(() => accepted.length).toBe(1)
   const { localPort } = stranger
-  // A workload of the same machine, by chance or by force from the same port, to another address of ours.
+  // A workload on the same machine that uses the same port, by chance or on purpose, to connect to another of our
+  // addresses.
   open("127.0.0.2", localPort, authority.workload())
   await expect.poll(() => accepted.length).toBe(2)
   expect(accepted.map(({ socket }) => socket.remotePort)).toEqual([localPort, localPort])
@@ -83,7 +84,7 @@ it("accepts only clients that offer HTTP/2", async () => {
   open("127.0.0.1", undefined, undefined, ["http/1.1", "h2"])
   await expect.poll(() => accepted.length).toBe(1)
   expect(accepted[0]?.socket.alpnProtocol).toBe("h2")
-  // A copy for each of thousands would keep a page of Node's buffers with it.
+  // A copy per connection would keep a page of Node's buffers alive for each of thousands.
   expect(Reflect.get(accepted[0]?.socket ?? {}, "_tlsOptions")).not.toHaveProperty("ALPNProtocols", expect.anything())
 })
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The TLS port. A client certificate is requested but not required, since a proxy without one authenticates with its
+// The TLS port. A client certificate is requested but not required, because a proxy without one authenticates with its
 // token.
 
 import { constants } from "node:crypto"
@@ -20,13 +20,13 @@ export interface Credentials {
   /** PEM, leaf first. */
   readonly certificateChain: string
   readonly privateKey: string
-  /** PEM; roots that certificates of clients may lead to. */
+  /** PEM; the roots that are trusted for client certificates. */
   readonly clientTrustBundle: string
-  /** Where sessions may be resumed. */
+  /** Present if sessions may be resumed. */
   readonly sessions?: SessionGrant | undefined
 }
 
-/** By whom and under what sessions are granted: whatever changes either makes all from before it worthless. */
+/** The secret and the terms of session tickets: a change to either invalidates all earlier sessions. */
 export interface SessionGrant {
   /** Shared by all replicas, and the same after a restart. */
   readonly secret: Buffer
@@ -36,9 +36,9 @@ export interface SessionGrant {
 export interface Connection {
   readonly socket: TLSSocket
   readonly address: string
-  /** What its certificate proved when it connected. */
+  /** The client's verified certificate from the handshake, if it presented one. */
   readonly certificate: PeerCertificate | undefined
-  /** Busy while it has streams. */
+  /** Busy while the connection has streams. */
   readonly slot: ConnectionSlot | undefined
 }
 
@@ -52,20 +52,20 @@ export interface ListenerOptions {
   readonly counted?: ((open: number) => void) | undefined
 }
 
-/** Connections that the system keeps for us until we take them: after a restart all proxies come at once. */
+/** Length of the system's accept queue: after a restart all proxies connect at once. */
 const BACKLOG = 4_096
 
-/** Streams last for days, and what a control plane that comes back is offered is as old as they are. */
+/** Streams last for days, so the sessions that clients offer after a restart may be that old. */
 const SESSION_MS = 24 * 3_600_000
-/** Node would make it of the command line; it must be the same for all who share the keys. */
+/** Node's default depends on the command line, but all replicas that share keys need the same context. */
 const SESSION_CONTEXT = "merlon control plane"
 
-/** An IPv4 address as a socket for both families writes it. */
+/** The prefix of an IPv4 address on a dual-stack socket. */
 const MAPPED = /^::ffff:(?=\d+\.)/
 
 export class Listener {
   readonly #port: Port
-  /** Shakes hands; the port is the other's, which has those wait whose turn has not come. */
+  /** Does the handshakes. The port belongs to another server, so that connections can wait for their turn. */
   readonly #server: Server
   readonly #handshakes = new HandshakeQueue<Socket>(socket => this.#admit(socket))
   readonly #limiter: ConnectionLimiter
@@ -73,9 +73,9 @@ export class Listener {
   readonly #connections = new Set<Connection>()
   #ticketKeys: TicketKeys | undefined
   #keysInUse: Buffer | undefined
-  /** Of the context in use. */
+  /** The trust bundle of the current TLS context. */
   #trustBundle = ""
-  /** Who waits for the last one to go. */
+  /** Callbacks that wait for the last connection to close. */
   readonly #awaiting: (() => void)[] = []
 
   private constructor(options: ListenerOptions) {
@@ -85,19 +85,20 @@ export class Listener {
       ...this.#context(),
       requestCert: true,
       rejectUnauthorized: false,
-      // Node copies a list for each connection, and the copy keeps a page of its buffers alive for as long as that lasts.
+      // With a list, Node makes a copy for each connection, which keeps a page of its buffers alive as long as the
+      // connection.
       ALPNCallback(this: unknown, { protocols }) {
         lookFirst(this)
         return protocols.includes("h2") ? "h2" : undefined
       },
       handshakeTimeout: limits.handshakeMs,
     })
-    // Nothing is read of those who wait.
+    // Nothing is read from waiting connections.
     this.#port = createPort({ noDelay: true, pauseOnConnect: true }, socket => this.#arrived(socket))
-    // All proxies of a mesh may come through one gateway, so one address gets most of it.
+    // All proxies of a mesh may connect through one gateway, so one address gets most of the limit.
     this.#limiter = new ConnectionLimiter({ connections: limits.connections, sharePercent: 75 })
     this.#server.on("secureConnection", socket => this.#accept(socket))
-    // Scanners and half-open handshakes: nothing of ours has failed.
+    // Scanners and incomplete handshakes are not errors of the server.
     this.#server.on("tlsClientError", (_, socket) => socket.destroy())
   }
 
@@ -124,7 +125,7 @@ export class Listener {
     return this.#connections.size
   }
 
-  /** For connections from now on. Credentials that do not fit together change nothing. */
+  /** Applies new credentials to new connections. Invalid credentials change nothing. */
   swap(): void {
     try {
       this.#server.setSecureContext(this.#context())
@@ -163,13 +164,13 @@ export class Listener {
     this.#server.emit("connection", socket)
   }
 
-  /** A context for the current credentials; where that fails, the keys in use stay with the context in use. */
+  /** Returns a context for the current credentials. If that fails, the keys in use stay with the context in use. */
   #context(): TlsOptions {
     const credentials = this.#options.credentials()
     const ticketKeys = ticketKeysOf(credentials)
     const keys = ticketKeys?.at(Date.now())
     const context = contextOf(credentials, keys)
-    // Throws where the credentials do not fit together.
+    // Throws if key and certificate do not match.
     createSecureContext(context)
     this.#ticketKeys = ticketKeys
     this.#keysInUse = keys
@@ -188,7 +189,7 @@ export class Listener {
   #accept(socket: TLSSocket): void {
     const { remoteAddress } = socket
     socket.on("error", () => socket.destroy())
-    // A peer that has gone already, that speaks no HTTP/2, or whose handshake outlasted the port.
+    // A peer that has disconnected, that does not use HTTP/2, or whose handshake outlasted the port.
     if (remoteAddress === undefined || socket.alpnProtocol !== "h2" || !this.#port.listening) {
       socket.destroy()
       return
@@ -196,7 +197,7 @@ export class Listener {
     const address = remoteAddress.replace(MAPPED, "")
     const certificate = peerCertificate(socket, this.#trustBundle)
     const connection: Connection = { socket, address, certificate, slot: this.#limiter.slotOf(socket) }
-    // Comes once by itself: `once` would keep two more objects for as long as the connection lasts, here and elsewhere.
+    // The event comes once anyway, and `once` would keep two more objects for the life of the connection.
     socket.on("close", () => {
       this.#connections.delete(connection)
       this.#options.counted?.(this.#connections.size)
@@ -209,7 +210,8 @@ export class Listener {
 }
 
 function ticketKeysOf({ sessions }: Credentials): TicketKeys | undefined {
-  // Our own certificate is another one in each replica and after each start: a client binds its session to the one it saw.
+  // The key does not depend on the server's certificate, which differs between replicas and starts: clients bind their
+  // session to the one they saw.
   return sessions && new TicketKeys(sessions.secret, sessions.granted, Number.POSITIVE_INFINITY, SESSION_MS)
 }
 
@@ -220,11 +222,10 @@ function contextOf(
   return {
     cert: certificateChain,
     key: privateKey,
-    // Fails closed: without this an empty bundle would mean the public roots that Node brings along.
+    // Fail closed: with an empty bundle, Node would trust its built-in public roots.
     ca: clientTrustBundle.trim() === "" ? [] : [clientTrustBundle],
     ...TLS_OWN,
-    // A client that resumes a session has its certificate checked like any other: see `peerCertificate` and
-    // `Authenticator`.
+    // Certificates of resumed sessions are checked like all others: see `peerCertificate` and `Authenticator`.
     ...(ticketKeys === undefined
       ? { secureOptions: constants.SSL_OP_NO_TICKET }
       : { ticketKeys, sessionTimeout: SESSION_MS / 1_000, sessionIdContext: SESSION_CONTEXT }),

@@ -25,7 +25,7 @@ function connect(options: Partial<RawOptions> = {}, to: ServerRig = rig): RawCli
   return client
 }
 
-/** An open delta stream whose first answer is there. */
+/** An open delta stream that has received its first response. */
 async function subscribed(options: Partial<RawOptions> = { token: "good:orders-1" }, to: ServerRig = rig) {
   const stream = connect(options, to).delta()
   stream.send({ node: NODE, typeUrl: TYPE, resourceNamesSubscribe: ["*"] })
@@ -43,14 +43,14 @@ afterEach(async () => {
 })
 
 describe("a caller", () => {
-  it("is known by its token", async () => {
+  it("is identified by its token", async () => {
     await subscribed()
     expect(rig.source.opened).toMatchObject([
       { caller: { proof: "token", pod: "orders-1" }, node: { id: "shop/orders-1", peerAddress: "127.0.0.1" } },
     ])
   })
 
-  it("is known by its certificate", async () => {
+  it("is identified by its certificate", async () => {
     const credentials = rig.authority.workload()
     await subscribed({ credentials })
     expect(rig.source.opened).toMatchObject([
@@ -63,11 +63,11 @@ describe("a caller", () => {
       "an expired certificate",
       each => ({ credentials: each.authority.workload(undefined, Date.now() - 2 * 3_600_000) }),
     ],
-    ["a certificate of another authority", () => ({ credentials: new TestAuthority().workload() })],
-    ["the certificate of a server", each => ({ credentials: each.authority.server() })],
+    ["a certificate from another authority", () => ({ credentials: new TestAuthority().workload() })],
+    ["a server's certificate", each => ({ credentials: each.authority.server() })],
     ["another trust domain", each => ({ credentials: each.authority.workload("spiffe://evil/ns/shop/sa/orders") })],
-    ["no proof", () => ({})],
-  ])("with %s is rejected, and admitted by a valid token", async (_, options) => {
+    ["no credentials", () => ({})],
+  ])("with %s is rejected, and admitted with a valid token", async (_, options) => {
     const bad = connect(options(rig)).delta()
     bad.send({ node: NODE, typeUrl: TYPE })
     expect(await bad.ended()).toMatch(/^UNAUTHENTICATED: .*(send a service-account token|expired)/)
@@ -75,7 +75,7 @@ describe("a caller", () => {
     expect(rig.source.opened).toMatchObject([{ caller: { proof: "token" } }])
   })
 
-  it("is known by the certificate of an existing Pod, without a review of its token", async () => {
+  it("is identified by the certificate of an existing Pod, without a token review", async () => {
     rig.state.tokens = "away"
     const credentials = rig.authority.workload(undefined, undefined, { name: "orders-1", uid: "u1" })
     await subscribed({ token: "good:orders-1", credentials })
@@ -83,9 +83,9 @@ describe("a caller", () => {
   })
 
   it.each<[string, (state: ServerRig["state"], serial: string) => unknown]>([
-    ["that is gone", state => state.gone.add("u1")],
+    ["that was deleted", state => state.gone.add("u1")],
     ["that was revoked", (state, serial) => state.revoked.add(serial)],
-  ])("with the certificate of a pod %s is known by its token", async (_, happen) => {
+  ])("with the certificate of a Pod %s is identified by its token", async (_, happen) => {
     rig = await start({ limits: { recheckMs: 20 } })
     const credentials = rig.authority.workload(undefined, undefined, { name: "orders-1", uid: "u1" })
     happen(rig.state, credentials.serial)
@@ -96,13 +96,13 @@ describe("a caller", () => {
     expect(await bad.ended()).toMatch(/^(UNAUTHENTICATED|PERMISSION_DENIED): /)
   })
 
-  it("with a bad token and a good certificate is known by the certificate", async () => {
+  it("with an invalid token and a valid certificate is identified by the certificate", async () => {
     await subscribed({ token: "bad", credentials: rig.authority.workload() })
     expect(rig.source.opened).toMatchObject([{ caller: { proof: "certificate" } }])
   })
 
   test.each<[string, string, RegExp]>([
-    ["that is not good", "bad", /^UNAUTHENTICATED: the service-account token is not valid/],
+    ["that is invalid", "bad", /^UNAUTHENTICATED: the service-account token is not valid/],
     ["that is too long", `good:${"x".repeat(20_000)}`, /^UNAUTHENTICATED: the token is too long/],
   ])("with a token %s is rejected", async (_, token, expected) => {
     const stream = connect({ token }).delta()
@@ -111,7 +111,7 @@ describe("a caller", () => {
     expect(rig.source.opened).toEqual([])
   })
 
-  it("stays no longer than its token, and comes again with another", async () => {
+  it("stays until its token expires, and reconnects with another", async () => {
     rig.state.tokensEnd = Date.now() + 300
     const stream = connect({ token: "good:orders-1" }).delta()
     stream.send({ node: NODE, typeUrl: TYPE, resourceNamesSubscribe: ["*"] })
@@ -120,14 +120,14 @@ describe("a caller", () => {
     await subscribed()
   })
 
-  it("is not believed while tokens cannot be verified", async () => {
+  it("is rejected while tokens cannot be verified", async () => {
     rig.state.tokens = "away"
     const stream = connect({ token: "good:orders-1" }).delta()
     stream.send({ node: NODE, typeUrl: TYPE })
     expect(await stream.ended()).toMatch(/^UNAVAILABLE: the token could not be verified/)
   })
 
-  it("is not waited for without end where a token is never verified", async () => {
+  it("is rejected after a time limit if its token is never verified", async () => {
     const impatient = await start({ limits: { proofMs: 20, pendingProofs: 1 } })
     impatient.state.tokens = "hanging"
     for (const attempt of [1, 2]) {
@@ -160,7 +160,7 @@ describe("a delta stream", () => {
     expect(second.resources.map(({ name }) => name)).toEqual(["b"])
   })
 
-  it("coalesces a burst for a client that is slow to answer", async () => {
+  it("coalesces a burst for a client that is slow to acknowledge", async () => {
     const { stream, first } = await subscribed()
     for (let version = 1; version <= 500; version += 1) rig.source.set(TYPE, "a", String(version))
     stream.send({ typeUrl: TYPE, responseNonce: first.nonce })
@@ -169,7 +169,7 @@ describe("a delta stream", () => {
     expect(stream.responses).toHaveLength(2)
   })
 
-  it("sends the newest to a client that does not answer, and reports that", async () => {
+  it("sends the newest state to a client that does not acknowledge, and reports that", async () => {
     const overdue: string[] = []
     const impatient = await start({
       limits: { ackDeadlineMs: 20 },
@@ -181,13 +181,13 @@ describe("a delta stream", () => {
     expect(overdue).toContain("shop/orders-1")
   })
 
-  it("ends the subscription when the client goes", async () => {
+  it("ends the subscription when the client disconnects", async () => {
     const { stream } = await subscribed()
     stream.call.cancel()
     await expect.poll(() => rig.source.closed).toBe(1)
   })
 
-  it("ends well when the client ends it", async () => {
+  it("ends normally when the client ends it", async () => {
     const { stream } = await subscribed()
     stream.call.end()
     expect(await stream.ended()).toBe("OK")
@@ -195,7 +195,7 @@ describe("a delta stream", () => {
   })
 })
 
-it("speaks the state-of-the-world variant, too", async () => {
+it("supports the state-of-the-world variant", async () => {
   rig.source.set(TYPE, "a", "1")
   const stream = connect({ credentials: rig.authority.workload() }).sotw()
   stream.send({ node: NODE, typeUrl: TYPE, resourceNames: ["a"] })
@@ -219,9 +219,9 @@ describe("calls", () => {
 
   test.each<[string, Partial<RawOptions>, ReturnType<typeof signing>, RegExp]>([
     ["nobody", {}, signing(), /^UNAUTHENTICATED: send a service-account token/],
-    ["what the caller may not", { token: "good:x" }, signing("other/pod"), /^PERMISSION_DENIED: not your pod/],
+    ["a request of another Pod", { token: "good:x" }, signing("other/pod"), /^PERMISSION_DENIED: not your pod/],
     ["nothing", { token: "good:x" }, signing(undefined, 0), /^INVALID_ARGUMENT: `signing_request` is missing/],
-    ["what is too large", { token: "good:x" }, signing(undefined, 20_000), /^INVALID_ARGUMENT: .*too large/],
+    ["a request that is too large", { token: "good:x" }, signing(undefined, 20_000), /^INVALID_ARGUMENT: .*too large/],
   ])("do not sign for %s", async (_, options, request, expected) => {
     await expect(connect(options).unary(signCertificate, request)).rejects.toThrow(expected)
   })
@@ -245,7 +245,7 @@ describe("calls", () => {
 })
 
 describe("new credentials", () => {
-  it("are shown to new connections while old ones go on", async () => {
+  it("are used for new connections while old ones continue", async () => {
     const { stream, first } = await subscribed()
     const next = new TestAuthority()
     rig.state.credentials = next.server()
@@ -259,7 +259,7 @@ describe("new credentials", () => {
     expect((await stream.response(1)).resources).toHaveLength(1)
   })
 
-  it("decide whose certificates count from then on", async () => {
+  it("decide which client certificates count from then on", async () => {
     const next = new TestAuthority()
     rig.state.clientTrustBundle = next.bundle
     rig.server.credentialsChanged()
@@ -277,7 +277,7 @@ describe("new credentials", () => {
     expect(await stream.ended()).toMatch(/^UNAUTHENTICATED/)
   })
 
-  it("that are broken leave the old ones in place", async () => {
+  it("that are invalid leave the old ones in use", async () => {
     rig.state.credentials = { chain: "nonsense", privateKey: "nonsense", serial: "" }
     rig.server.credentialsChanged()
     await subscribed()
@@ -287,7 +287,7 @@ describe("new credentials", () => {
   })
 })
 
-it("signs nothing on an old connection whose root is trusted no more", async () => {
+it("signs nothing on an old connection whose root is no longer trusted", async () => {
   const client = connect({ credentials: rig.authority.workload() })
   const request = create(SignCertificateRequestSchema, { signingRequest: new Uint8Array(3), nodeId: "shop/orders-1" })
   expect((await client.unary(signCertificate, request)).certificateChain).toBe("chain 3 0")
@@ -296,7 +296,7 @@ it("signs nothing on an old connection whose root is trusted no more", async () 
   await expect(client.unary(signCertificate, request)).rejects.toThrow(/^UNAUTHENTICATED: .*trusted no more/)
 })
 
-it("looks again by itself, now and then, whether those connected may be", async () => {
+it("periodically checks connected callers again", async () => {
   const own = await start({ limits: { recheckMs: 20 } })
   const { stream } = await subscribed({ credentials: own.authority.workload() }, own)
   own.state.now = Date.now() + 2 * 3_600_000
@@ -314,7 +314,7 @@ describe("a recheck ends the streams of", () => {
       /^UNAUTHENTICATED: the certificate has expired/,
     ],
     [
-      "a certificate of a root that is trusted no more",
+      "a certificate of a root that is no longer trusted",
       ({ state }) => {
         state.clientTrustBundle = new TestAuthority().bundle
       },
@@ -332,7 +332,7 @@ describe("a recheck ends the streams of", () => {
     expect(other.end).toBeUndefined()
   })
 
-  it("callers that the asker names", async () => {
+  it("the callers that its function rejects", async () => {
     const { stream } = await subscribed({ token: "good:orders-1" })
     rig.server.recheck(({ pod }) =>
       pod === "orders-1" ? { code: "PERMISSION_DENIED", message: "the pod is gone" } : undefined,
@@ -342,7 +342,7 @@ describe("a recheck ends the streams of", () => {
 })
 
 describe("a drain", () => {
-  it("sends all clients elsewhere, and ends when they have left", async () => {
+  it("asks all clients to reconnect elsewhere, and ends when they have left", async () => {
     const { stream } = await subscribed()
     const drained = rig.server.drain()
     expect(await stream.ended()).toMatch(/^UNAVAILABLE: the control plane is going away/)

@@ -6,7 +6,7 @@ import type { MeshServerOptions, RunningServer } from "./options.js"
 export type MeshServer = RunningServer
 
 export const MeshServer = {
-  /** gRPC is loaded here and not before: proxies import this package, too, and serve nothing. */
+  /** gRPC is loaded only here: proxies import this package too, and serve nothing. */
   async start(options: MeshServerOptions): Promise<MeshServer> {
     const { startServer } = await import("./start-server.js")
     return startServer(options)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events of streams and pushes for metrics, which are implemented elsewhere.
+// Callbacks for events of streams and pushes; metrics implement them.
 
 import type { CallErrorCode } from "../errors.js"
 
@@ -13,7 +13,7 @@ export interface MeshServerObserver {
     typeUrl: string,
     sent: { readonly resources: number; readonly removed: number; readonly bytes: number },
   ) => void
-  /** Milliseconds from a response to its acceptance. */
+  /** Milliseconds from a response to its acknowledgement. */
   readonly acknowledged?: (typeUrl: string, milliseconds: number) => void
   readonly rejected?: (typeUrl: string, nodeId: string, message: string) => void
   readonly overdue?: (typeUrl: string, nodeId: string) => void

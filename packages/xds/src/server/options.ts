@@ -12,18 +12,18 @@ import type { Caller, Rejection, ResourceSource } from "./source.js"
 
 export interface MeshServerOptions extends ProxyCalls {
   readonly host: string
-  /** 0 for any that is free. */
+  /** 0 for any free port. */
   readonly port: number
-  /** Read at the start and whenever `credentialsChanged` is called. */
+  /** Read at startup and whenever `credentialsChanged` is called. */
   readonly credentials: () => Credentials
   /** Undefined for an invalid token. Throws if it could not be checked. */
   readonly verifyToken: (token: string) => Promise<Caller | undefined>
-  /** The chain and the dates are good. Undefined where the identity is not one of the mesh. */
+  /** Called if the chain and the dates are valid. Undefined if the identity does not belong to the mesh. */
   readonly checkCertificate: (certificate: PeerCertificate) => Caller | Rejection | undefined
   readonly source: ResourceSource
   /** Receives the observations of proxies; without it, proxies send none. */
   readonly observations?: ObservationSink
-  /** Why a caller that is connected may not stay; asked now and then, and by `recheck`. */
+  /** Why a connected caller may not stay; called periodically and by `recheck`. */
   readonly reject?: (caller: Caller) => Rejection | undefined
   readonly limits?: Partial<ServerLimits>
   readonly observe?: MeshServerObserver
@@ -31,14 +31,14 @@ export interface MeshServerOptions extends ProxyCalls {
   readonly now?: () => number
 }
 
-/** A server that listens. */
+/** A running server. */
 export interface RunningServer {
   readonly port: number
-  /** Connections from now on meet the new certificate and the new roots. */
+  /** Applies the new certificate and roots to new connections. */
   credentialsChanged(): void
   /**
-   * Asks again whether those who are connected may be: a certificate that expired, was revoked or leads to a root that
-   * is trusted no more ends its streams, and so does every caller `reject` says no to.
+   * Checks all connected callers again. Streams end if their certificate expired, was revoked, or chains to a root that
+   * is no longer trusted, and if `reject` returns a rejection.
    */
   recheck(reject?: (caller: Caller) => Rejection | undefined): void
   /** Asks all clients to reconnect elsewhere; resolves when the last one has left, or was cut off. */

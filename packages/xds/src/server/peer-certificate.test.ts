@@ -11,7 +11,7 @@ afterEach(() => {
   for (const server of closing.splice(0)) server.close()
 })
 
-/** What a server that trusts these authorities reads of a client's certificate. */
+/** The client's certificate as read by a server that trusts these authorities. */
 async function shown(
   authorities: readonly TestAuthority[],
   own: TestCredentials,
@@ -39,7 +39,7 @@ function rootOf({ bundle }: TestAuthority): string | undefined {
   return read.ok ? read.certificates[0]?.fingerprint : undefined
 }
 
-it("knows the root of a certificate, the first time and again", async () => {
+it("finds the root of a certificate, the first time and again", async () => {
   const authority = new TestAuthority()
   for (const own of [authority.workload(), authority.workload(), authority.workload()]) {
     const certificate = await shown([authority], own)
@@ -50,7 +50,7 @@ it("knows the root of a certificate, the first time and again", async () => {
   }
 })
 
-it("takes no root for another of the same name, whichever it has seen before", async () => {
+it("distinguishes roots with the same name, in any order", async () => {
   const [one, other] = [new TestAuthority(), new TestAuthority()]
   for (const authority of [one, other, one, other]) {
     const certificate = await shown([one, other], authority.workload())

@@ -9,7 +9,7 @@ import { type Issuer, issuerOf, pemOf } from "./issuers.js"
 
 export interface PeerCertificate {
   readonly id: SpiffeId
-  /** The Pod it was signed for, where it was signed for one. */
+  /** The Pod that it was signed for, if any. */
   readonly pod: CertifiedPod | undefined
   /** Upper-case hex without leading zeros. */
   readonly serial: string
@@ -18,26 +18,26 @@ export interface PeerCertificate {
   readonly notAfter: number
   /** PEM, leaf first, up to the root. */
   readonly chain: string
-  /** SHA-256 of the DER of the root it was verified with, in lower-case hex. */
+  /** SHA-256 of the DER of the root that it was verified with, in lower-case hex. */
   readonly root: string
 }
 
-/** What is kept of a certificate for each connection. */
+/** The parts of a certificate that are kept for each connection. */
 interface CertificateFields {
   readonly id: SpiffeId
   readonly pod: CertifiedPod | undefined
   readonly serial: string
   readonly notBefore: number
   readonly notAfter: number
-  /** As latin1 text, which is kept in one piece and holds on to no other bytes. */
+  /** A latin1 string, because that is one object and keeps no other buffer alive. */
   readonly der: string
   readonly issuer: Issuer
 }
 
-/** Undefined where there is no certificate, its chain does not lead to a root of ours, or it names no workload. */
+/** Undefined if there is no certificate, its chain does not lead to one of our roots, or it names no workload. */
 export function peerCertificate(socket: TLSSocket, trustBundle: string): PeerCertificate | undefined {
   try {
-    // Read in any case: the presented certificate is kept until it is read.
+    // Always read, because the presented certificate stays in memory until it is.
     const leaf = shownCertificate(socket)
     if (!socket.authorized) return undefined
     const inspected = leaf && inspectCertificate(leaf.raw)
@@ -52,12 +52,12 @@ export function peerCertificate(socket: TLSSocket, trustBundle: string): PeerCer
       issuer: issuerOf(leaf, trustBundle),
     })
   } catch {
-    // Fails closed: a certificate that we cannot read proves nothing, whatever OpenSSL makes of it.
+    // Fail closed: a certificate that we cannot parse proves nothing, even if OpenSSL accepts it.
     return undefined
   }
 }
 
-/** Kept for as long as the connection is, by thousands: what is seldom asked for is made when it is. */
+/** Kept for each of thousands of connections, so rarely used values are computed on demand. */
 class ReadCertificate implements PeerCertificate {
   readonly id: SpiffeId
   readonly pod: CertifiedPod | undefined
@@ -90,7 +90,7 @@ export function isCurrent({ notBefore, notAfter }: PeerCertificate, now: number)
   return notBefore <= now && now < notAfter
 }
 
-/** Whether a chain leads to a root of this bundle, which may be another one than it was verified with. */
+/** Whether a chain leads to a root of this bundle, which may differ from the bundle it was verified with. */
 export function trustIn(bundle: string): (certificate: PeerCertificate) => boolean {
   const read = readBundle(bundle)
   // Fail closed: with an unreadable bundle no peer is trusted.

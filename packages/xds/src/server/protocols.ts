@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two variants of xDS in messages: which session runs a stream, and how its responses are written.
+// The two variants of xDS as messages: which session runs a stream, and how its responses are encoded.
 
 import type { Node } from "../generated/envoy/config/core/v3/base_pb.js"
 import type { DeltaDiscoveryRequest, DiscoveryRequest } from "../generated/envoy/service/discovery/v3/discovery_pb.js"
@@ -15,7 +15,7 @@ export interface StreamProtocol<Request extends DiscoveryRequests, Plain extends
   readonly name: Protocol
   session(options: SessionOptions): StreamSession<Request, Plain>
   readonly read: (bytes: Uint8Array) => Request
-  /** In parts that follow each other. */
+  /** Returns consecutive parts of the message. */
   encode(response: Plain): readonly Buffer[]
 }
 

@@ -10,7 +10,7 @@ import type { OpenStream, ServerContext } from "./server-context.js"
 import type { Caller } from "./source.js"
 import { exhausted, invalid, type StreamError } from "./stream-error.js"
 
-/** A longer delay would make `setTimeout` fire at once. */
+/** The maximum of `setTimeout`; it would fire at once for a longer delay. */
 const LONGEST_TIMER_MS = 2_147_483_647
 
 export abstract class ProvenStream<Request> implements OpenStream, CallUser {
@@ -33,16 +33,16 @@ export abstract class ProvenStream<Request> implements OpenStream, CallUser {
     this.#bucket = new TokenBucket(requestBurst, requestsPerSecond, context.now())
   }
 
-  /** Only of callers that were admitted, and within the bounds. */
+  /** Called only for authenticated callers, and within the limits. */
   protected abstract receive(request: Request, caller: Caller): StreamError | undefined
 
-  /** The client takes more. */
+  /** The client can receive more. */
   abstract writable(): void
 
-  /** Once, however it ended. */
+  /** Called once, however the stream ended. */
   protected abstract over(): void
 
-  /** What the log says of this stream beside what went wrong. */
+  /** Fields of this stream for log messages. */
   protected abstract get told(): object
 
   get peerAddress(): string {
@@ -62,7 +62,7 @@ export abstract class ProvenStream<Request> implements OpenStream, CallUser {
       if ("code" in proven) this.end(proven)
       else this.#listen(proven)
     } catch (error) {
-      // Fails closed: a proof that could not be judged is none.
+      // Fail closed: credentials that could not be checked are not accepted.
       this.#failed(error)
     }
   }
@@ -71,14 +71,14 @@ export abstract class ProvenStream<Request> implements OpenStream, CallUser {
     if (this.#ended) return
     this.#dispose()
     this.context.observe.denied?.(code)
-    // Ends the call with this status once what is being written is out; a client that takes nothing is cut off.
+    // Ends the call with this status once pending output is sent; a client that reads nothing is cut off.
     this.call.finish(code, message)
     if (this.call.over) return
     this.#cut = setTimeout(() => this.call.cut(), this.context.limits.drainMs)
     this.#cut.unref()
   }
 
-  // From the call.
+  // Events of the call.
 
   message(bytes: Buffer): void {
     const { proven } = this
@@ -95,7 +95,7 @@ export abstract class ProvenStream<Request> implements OpenStream, CallUser {
     this.#dispose()
   }
 
-  /** An error of ours ends this stream and no other. */
+  /** An internal error ends this stream and no other. */
   protected guard(step: () => StreamError | undefined): void {
     try {
       const error = step()
@@ -137,7 +137,7 @@ export abstract class ProvenStream<Request> implements OpenStream, CallUser {
     }
   }
 
-  /** A stream lives no longer than what it was begun with; its client comes again with something younger. */
+  /** Ends the stream when the credentials expire that it was opened with; the client reconnects with newer ones. */
   #endWithProof({ expiresAt }: Caller): (() => void) | undefined {
     if (expiresAt === undefined) return undefined
     let timer: NodeJS.Timeout | undefined

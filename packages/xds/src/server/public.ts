@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What other packages may use of the server: starting one, its limits, and its callbacks.
+// What other packages use of the server: starting it, its limits, and its callbacks.
 
 export type { SessionGrant } from "./listener.js"
 export { MeshServer } from "./mesh-server.js"

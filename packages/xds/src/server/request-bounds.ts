@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limits on requests of both variants of xDS, checked before anything of them is kept.
+// Limits on requests of both variants of xDS, checked before any part of them is kept.
 
 import type { StreamLimits } from "./limits.js"
 import { exhausted, invalid, type StreamError } from "./stream-error.js"
@@ -16,10 +16,10 @@ export function checkTotal(sizes: Iterable<number>, { namesPerStream }: StreamLi
   return total > namesPerStream ? exhausted(`at most ${namesPerStream} names on a stream`) : undefined
 }
 
-/** What a name costs beside its characters: it is kept in the session, by the subscriber, and with what was sent of it. */
+/** What a name costs besides its characters: the session, the subscriber and unacknowledged responses keep it. */
 const PER_NAME = 200
 
-/** Bytes in memory, never too few: a character may take two. */
+/** An upper bound of the bytes in memory: a character may take two. */
 export function bytesOf(names: Iterable<string>): number {
   let bytes = 0
   for (const name of names) bytes += 2 * name.length + PER_NAME
@@ -30,7 +30,7 @@ export function checkNames(
   names: readonly string[],
   { namesPerType, nameLength }: StreamLimits,
 ): StreamError | undefined {
-  // Names to add, names to drop and known versions with their names: four times the bound is the most that makes sense.
+  // Names to add, names to drop, and known versions with their names: at most four times the limit is useful.
   if (names.length > 4 * namesPerType) return exhausted(`at most ${namesPerType} names of a type`)
   if (names.some(name => name.length > nameLength)) return invalid(`a name has more than ${nameLength} characters`)
   return undefined

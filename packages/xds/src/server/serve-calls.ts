@@ -25,7 +25,7 @@ export interface SignedCertificate {
 }
 
 export interface ProxyCalls {
-  /** `ttlSeconds` is 0 where the caller leaves it to us. */
+  /** `ttlSeconds` is 0 if the caller requests no lifetime. */
   readonly sign: (
     caller: Caller,
     request: Uint8Array,
@@ -35,10 +35,10 @@ export interface ProxyCalls {
   readonly report: (caller: Caller, nodeId: string, unknownKeys: readonly string[]) => void
 }
 
-/** A request with a key of any kind in use is smaller. */
+/** Larger than a signing request with any type of key in use. */
 const SIGNING_REQUEST_BYTES = 16 * 1024
 const REPORTED_KEYS = 1_000
-/** An issuer and a URI of the longest kind that a policy may have, each character escaped. */
+/** An issuer and a URI of the maximum length in policies, with each character escaped. */
 const KEY_SET_ID_LENGTH = 32 * 1024
 
 export function proxyService(context: ServerContext, { sign, report }: ProxyCalls) {
@@ -93,7 +93,7 @@ export function proxyService(context: ServerContext, { sign, report }: ProxyCall
     work: (caller: Caller, request: Request) => Promise<Response | StreamError>,
   ): Promise<Response | StreamError> {
     try {
-      // Before anything is read: of a client that proves nothing, no more than one stream window is kept.
+      // Before the message is read: for an unauthenticated client, only one stream window is buffered.
       const { certificate } = call.peer
       const proven = await context.authenticator.authenticate(call.takeAuthorization(), certificate)
       if ("code" in proven) return proven
@@ -128,7 +128,7 @@ function decoded<Request>(
   }
 }
 
-/** The one message of a call, which has to come in time. */
+/** Waits for the single message of a unary call, with a time limit. */
 class SingleMessage implements CallUser {
   readonly received: Promise<Buffer | StreamError>
   readonly #late: NodeJS.Timeout
@@ -157,7 +157,7 @@ class SingleMessage implements CallUser {
   }
 
   writable(): void {
-    // There is one answer, and it has been written.
+    // The only response has been written already.
   }
 
   closed(): void {

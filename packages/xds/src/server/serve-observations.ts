@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stream on which a proxy reports observations and answers queries about them. A caller authenticates as on every
-// stream, names its workload first, and has limits; the source decides whether to trust the reports.
+// The stream on which a proxy reports observations and answers inquiries. A caller authenticates as on every stream,
+// names its workload first, and has limits; the source decides whether to trust the reports.
 
 import { create } from "@bufbuild/protobuf"
 import { InquirySchema, type Observation as ObservationMessage } from "../generated/merlon/mesh/v1/mesh_pb.js"
@@ -13,9 +13,9 @@ import type { ServerContext } from "./server-context.js"
 import type { Caller, Rejection } from "./source.js"
 import { exhausted, invalid, type StreamError } from "./stream-error.js"
 
-/** Who hears what proxies see. */
+/** Receives the observations of proxies. */
 export interface ObservationSink {
-  /** `ask` asks the proxy, for as long as its stream lasts. */
+  /** `ask` sends an inquiry to the proxy, as long as its stream lasts. */
   open(
     caller: Caller,
     nodeId: string,
@@ -23,7 +23,7 @@ export interface ObservationSink {
   ): { readonly heard: (observation: Observation) => void; readonly closed: () => void } | Rejection
 }
 
-/** Asked and not taken by a client that does not read. */
+/** Limit on sent bytes that the client has not read. */
 const MAX_UNREAD = 64 * 1024
 
 export class ObservedStream extends ProvenStream<ObservationMessage> {
@@ -71,7 +71,7 @@ export class ObservedStream extends ProvenStream<ObservationMessage> {
   }
 
   override writable(): void {
-    // What is asked does not wait: a client that reads nothing is cut off.
+    // Inquiries do not wait: a client that reads nothing is cut off.
   }
 
   protected override over(): void {

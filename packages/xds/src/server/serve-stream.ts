@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One xDS stream on its socket: feeds the session, writes one response at a time. The session computes a response only
-// when it can be written, so nothing queues up here.
+// One xDS stream on its socket: feeds the session, and writes one response at a time. The session computes a response
+// only when it can be written, so nothing queues up here.
 
 import type { GrpcCall } from "./grpc/call.js"
 import type { DiscoveryRequests, PlainResponse, StreamProtocol } from "./protocols.js"
@@ -10,7 +10,7 @@ import type { SessionObserver, StreamSession } from "./session.js"
 import type { Caller, ClientNode, Subscriber } from "./source.js"
 import { invalid, type StreamError } from "./stream-error.js"
 
-/** Streams with something to look at. Thousands wake together, and a microtask costs more than a look that finds nothing. */
+/** Streams to check. Thousands wake together, and a microtask each would cost more than a check without result. */
 let waiting: { look(): void }[] = []
 
 function lookSoon(stream: { look(): void }): void {
@@ -60,7 +60,7 @@ export class ServedStream<Request extends DiscoveryRequests, Plain extends Plain
     if (id.length > limits.nameLength) return invalid(`\`node.id\` has more than ${limits.nameLength} characters`)
     this.#nodeId = id
     const metadata = request.node?.metadata ?? {}
-    // Kept for as long as the stream lives, and many times larger in memory than on the wire.
+    // Kept for the life of the stream, and much larger in memory than on the wire.
     const metadataBytes = 2 * JSON.stringify(metadata).length
     if (metadataBytes > 2 * limits.metadataLength) {
       return invalid(`\`node.metadata\` has more than ${limits.metadataLength} characters`)
@@ -86,7 +86,7 @@ export class ServedStream<Request extends DiscoveryRequests, Plain extends Plain
     return undefined
   }
 
-  // From the session.
+  // Events of the session.
 
   acknowledged(typeUrl: string, sentAt: number): void {
     const { observe, now } = this.context
@@ -105,14 +105,14 @@ export class ServedStream<Request extends DiscoveryRequests, Plain extends Plain
     this.context.observe.overdue?.(typeUrl, node)
   }
 
-  /** Wakes come in bursts; one look after the burst sees all of it. */
+  /** Wake-ups come in bursts; one check after the burst covers all of them. */
   #schedule(): void {
     if (this.#scheduled || this.isOver) return
     this.#scheduled = true
     lookSoon(this)
   }
 
-  /** What is there to send, if anything. */
+  /** Sends the next response, if there is one. */
   look(): void {
     this.#scheduled = false
     this.guard(() => this.#pump())
@@ -125,15 +125,15 @@ export class ServedStream<Request extends DiscoveryRequests, Plain extends Plain
     while (!this.isOver && !this.#writing) {
       const response = session.next(now)
       if (response === undefined) {
-        if (session.deadline !== undefined) this.#lookAgain(session.deadline - now)
+        if (session.deadline !== undefined) this.#scheduleIn(session.deadline - now)
         return
       }
       this.#respond(response)
     }
   }
 
-  /** A look that is due is never later than one that is asked for after it: each response has the same time. */
-  #lookAgain(milliseconds: number): void {
+  /** An earlier check is never too late for a later request: the deadline is the same for each response. */
+  #scheduleIn(milliseconds: number): void {
     if (this.#deadline !== undefined) return
     this.#deadline = setTimeout(
       () => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The types that one stream watches, in either variant of the protocol: how many, in which order they are served, the
-// deadline of an acknowledgement, and its outcome.
+// The types that one stream watches, in either variant of the protocol: their number, the order in which they are
+// served, the deadline of an acknowledgement, and its outcome.
 
 import { REJECTION_LENGTH, type SessionOptions } from "./session.js"
 import { exhausted, type StreamError } from "./stream-error.js"
@@ -9,16 +9,16 @@ import type { Sent, Unanswered } from "./unanswered.js"
 
 export interface ServedType {
   readonly unanswered: Unanswered
-  /** Something of it has changed. */
+  /** Whether the type has changed. */
   dirty: boolean
-  /** The client waits for an answer even if there is nothing to say: that nothing is news, too. */
+  /** The client waits for a response, even if it is empty. */
   expecting: boolean
   accepted(sent: Sent): void
-  /** With those before it that were never answered. */
+  /** `skipped` are earlier responses that were never acknowledged. */
   nacked(sent: Sent, skipped: readonly Sent[]): void
 }
 
-/** The part of a request that answers a response. */
+/** The part of a request that acknowledges or rejects a response. */
 interface Answer {
   readonly responseNonce: string
   readonly errorDetail?: { readonly message: string } | undefined
@@ -42,7 +42,7 @@ export class ServedTypes<T extends ServedType> {
     return this.#types.values()
   }
 
-  /** Why the stream may not watch one more type, and this one. */
+  /** Why the stream may not watch another type; undefined if it may. */
   rejection(typeUrl: string): StreamError | undefined {
     const { limits, mayWatch } = this.#options
     if (this.#types.size >= limits.typesPerStream) return exhausted(`at most ${limits.typesPerStream} types`)
@@ -60,7 +60,7 @@ export class ServedTypes<T extends ServedType> {
     if (type !== undefined) type.dirty = true
   }
 
-  /** The first response that there is. Types that wait for an answer are passed over until it is overdue. */
+  /** The first response that is available. Types that wait for an acknowledgement are skipped until it is overdue. */
   next<R>(now: number, respond: (typeUrl: string, type: T) => R | undefined): R | undefined {
     for (const [typeUrl, type] of this.#types) {
       if (this.#waits(typeUrl, type, now) || (!type.dirty && !type.expecting)) continue
@@ -81,7 +81,7 @@ export class ServedTypes<T extends ServedType> {
     return first
   }
 
-  /** A response is on its way: its nonce. */
+  /** Records a response that is being sent. Returns its nonce. */
   sent(type: T, { revision, at, changes }: Omit<Sent, "nonce">): string {
     type.expecting = false
     this.#sequence += 1
@@ -90,7 +90,7 @@ export class ServedTypes<T extends ServedType> {
     return nonce
   }
 
-  /** A stale nonce answers nothing; what its request says of names counts anyway. */
+  /** A stale nonce acknowledges nothing; the names in its request count anyway. */
   settle(typeUrl: string, type: T, { responseNonce, errorDetail }: Answer): void {
     const settled = responseNonce === "" ? undefined : type.unanswered.settle(responseNonce)
     if (settled === undefined) return

@@ -8,7 +8,7 @@ import type { MeshServerObserver } from "./observer.js"
 import type { ResourceSource } from "./source.js"
 import type { StreamError } from "./stream-error.js"
 
-/** A stream as the server sees it: whose it is, and how to end it. */
+/** A stream from the server's point of view: its caller, and how to end it. */
 export interface OpenStream {
   readonly proven: Proven | undefined
   readonly peerAddress: string
@@ -22,9 +22,9 @@ export interface ServerContext {
   readonly observe: MeshServerObserver
   readonly log: Log
   readonly now: () => number
-  /** Counts a proven stream, or says why it is one too many. */
+  /** Counts an authenticated stream; returns an error if it exceeds a limit. */
   admit(stream: OpenStream): StreamError | undefined
-  /** Counts what the stream keeps, or says why that is too much. */
+  /** Counts the bytes that the stream keeps; returns an error if they exceed a limit. */
   charge(stream: OpenStream, bytes: number): StreamError | undefined
   closed(stream: OpenStream): void
 }

@@ -9,11 +9,11 @@ import type { StreamError } from "./stream-error.js"
 export interface StreamSession<Request, Response> {
   /** Returns an error to end the stream. */
   request(request: Request): StreamError | undefined
-  /** What the type's names yield has changed. */
+  /** Resources of the type have changed. */
   wake(typeUrl: string): void
   /** What to send now, if anything. */
   next(now: number): Response | undefined
-  /** When `next` should be asked again although nothing happens. */
+  /** When to call `next` again if nothing happens before. */
   readonly deadline: number | undefined
 }
 
@@ -27,12 +27,12 @@ export interface SessionOptions {
 }
 
 export interface SessionObserver {
-  /** A response was answered; what it took in milliseconds is between the sending and `now` of the answer. */
+  /** A response was acknowledged; the difference between `sentAt` and now is the latency. */
   readonly acknowledged?: (typeUrl: string, sentAt: number) => void
   readonly rejected?: (typeUrl: string, message: string) => void
-  /** The client has let the deadline pass. Said once per response. */
+  /** The client has missed the deadline. Called once per response. */
   readonly overdue?: (typeUrl: string) => void
 }
 
-/** What a client says when it rejects, cut to a length that may be logged. */
+/** Length to which a client's rejection message is truncated for the log. */
 export const REJECTION_LENGTH = 2_048

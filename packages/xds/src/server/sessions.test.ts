@@ -39,9 +39,9 @@ const shown = ({ chain, privateKey }: TestCredentials): Proof => ({ certificate:
 
 test.each([
   ["TLSv1.3", "TLSv1.3"],
-  // RFC 5077: its tickets contain the session's key, sealed with what the authority's key yields.
+  // RFC 5077: TLS 1.2 tickets contain the session's key, encrypted with a key that derives from the authority's key.
   ["TLSv1.2", "rejected"],
-] as const)("a client that speaks %s: %s", async (maxVersion, expected) => {
+] as const)("a client that uses %s: %s", async (maxVersion, expected) => {
   const { address } = await serve()
   const [host, port] = address.split(":")
   const socket = connect({ host, port: Number(port), maxVersion, rejectUnauthorized: false, ALPNProtocols: ["h2"] })
@@ -52,7 +52,7 @@ test.each([
   expect(agreed).toBe(expected)
 })
 
-/** One connection with a call on it: whether its session was an earlier one's, and what became of the call. */
+/** Makes one call on a new connection. Returns whether the session was resumed, and the outcome of the call. */
 async function visit(address: string, bundle: string, proof: Proof, session: LastSession) {
   const channel = new Channel({
     address,
@@ -85,7 +85,7 @@ async function first(rig: ServerRig, proof: Proof): Promise<LastSession> {
 }
 
 describe("a session", () => {
-  it("is resumed, again and again, also with a control plane that was started anew or is another", async () => {
+  it("is resumed repeatedly, even with a restarted or another control plane", async () => {
     const rig = await serve()
     const { authority } = rig
     const proof = shown(authority.workload())
@@ -93,7 +93,7 @@ describe("a session", () => {
     expect(await visit(rig.address, authority.bundle, proof, session)).toEqual(["resumed", "OK"])
     await rig.server.close()
     const port = rig.server.port
-    // With a certificate of its own, which no client has seen.
+    // With its own new certificate, which no client has seen.
     const next = await serve({ authority, port })
     expect(await visit(next.address, authority.bundle, proof, session)).toEqual(["resumed", "OK"])
     expect(await visit(next.address, authority.bundle, proof, session)).toEqual(["resumed", "OK"])
@@ -102,7 +102,7 @@ describe("a session", () => {
   test.each<[string, ServerRigOptions]>([
     ["has another secret", { sessions: { ...SESSIONS, secret: Buffer.alloc(32, 2) } }],
     ["trusts or revokes others", { sessions: { ...SESSIONS, granted: "trust 2" } }],
-  ])("is worth nothing where the control plane %s", async (_, options) => {
+  ])("is not resumed if the control plane %s", async (_, options) => {
     const rig = await serve()
     const { authority } = rig
     const proof = shown(authority.workload())
@@ -113,7 +113,7 @@ describe("a session", () => {
     expect(await visit(next.address, authority.bundle, proof, session)).toEqual(["anew", "OK"])
   })
 
-  it("ends at once when trust or revocations change", async () => {
+  it("becomes invalid at once when trust or revocations change", async () => {
     const rig = await serve()
     const proof = shown(rig.authority.workload())
     const session = await first(rig, proof)
@@ -122,11 +122,11 @@ describe("a session", () => {
     expect(await visit(rig.address, rig.authority.bundle, proof, session)).toEqual(["anew", "OK"])
   })
 
-  it("is sealed with other keys tomorrow", async () => {
+  it("is encrypted with other keys the next day", async () => {
     const rig = await serve()
     const session = await first(rig, { token: "good:orders-1" })
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + DAY_MS })
-    // By itself the client would not even offer it: the certificate that it saw has ended.
+    // The client itself would not offer it, because the server's certificate has expired.
     const under = session.under.bind(session)
     session.under = terms => under(terms, 0)
     const proof = { token: "good:orders-1" }
@@ -141,18 +141,18 @@ describe("a session", () => {
   })
 })
 
-describe("a client that resumes a session is checked like any other, though the keys were the same:", () => {
+describe("a client that resumes a session is checked like any other, even with the same ticket keys:", () => {
   test.each<[string, (rig: ServerRig, serial: string) => void, string]>([
-    ["a certificate that was revoked", (rig, serial) => rig.state.revoked.add(serial), "PERMISSION_DENIED"],
+    ["a revoked certificate", (rig, serial) => rig.state.revoked.add(serial), "PERMISSION_DENIED"],
     [
-      "one that has ended",
+      "an expired certificate",
       rig => {
         rig.state.now = Date.now() + 2 * 3_600_000
       },
       "UNAUTHENTICATED",
     ],
     [
-      "one whose root was replaced by another of the same name",
+      "a certificate whose root was replaced by another of the same name",
       rig => {
         rig.state.clientTrustBundle = new TestAuthority().bundle
         rig.server.credentialsChanged()
@@ -160,7 +160,7 @@ describe("a client that resumes a session is checked like any other, though the 
       "UNAUTHENTICATED",
     ],
     [
-      "one whose root is trusted no more, on a connection that stood",
+      "a certificate whose root is no longer trusted, on an open connection",
       rig => {
         rig.state.clientTrustBundle = ""
         rig.server.recheck()
@@ -177,13 +177,13 @@ describe("a client that resumes a session is checked like any other, though the 
     expect(await again()).toEqual(["anew", expected])
   })
 
-  it("one that came with a token alone has proven nothing without it", async () => {
+  it("a session that began with only a token is not authenticated without it", async () => {
     const rig = await serve()
     const session = await first(rig, { token: "good:orders-1" })
     expect(await visit(rig.address, rig.authority.bundle, {}, session)).toEqual(["resumed", "UNAUTHENTICATED"])
   })
 
-  it("a foreign certificate beside a token proves nothing", async () => {
+  it("a foreign certificate next to a token authenticates nobody", async () => {
     const rig = await serve()
     const proof = shown(new TestAuthority().workload())
     const session = await first(rig, { ...proof, token: "good:orders-1" })
@@ -195,7 +195,7 @@ it("a resumed session recognises a leaf below an intermediate", {
   tags: ["needs/openssl"],
 }, async () => {
   const authority = new TestAuthority(intermediate(new TestAuthority().keys))
-  // Not ours, which would remember the issuer from this handshake.
+  // A separate server, because ours would remember the issuer from this handshake.
   const before = createServer({ ca: authority.bundle, ...granting(authority.server()) })
   closing.push(() => before.close())
   before.on("secureConnection", socket => socket.on("error", () => undefined).resume())
@@ -241,7 +241,7 @@ function granting({ chain, privateKey }: TestCredentials) {
   }
 }
 
-/** Made with openssl, as operators make theirs. */
+/** Created with openssl, as operators do. */
 function intermediate(root: AuthorityKeys): AuthorityKeys {
   const folder = mkdtempSync(join(tmpdir(), "xds-intermediate-"))
   try {

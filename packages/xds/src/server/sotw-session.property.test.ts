@@ -9,7 +9,7 @@ const CLUSTER = "type.googleapis.com/envoy.config.cluster.v3.Cluster"
 const ENDPOINTS = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
 const NAMES = ["a", "b", "c"]
 
-/** A client as the protocol describes one: what a complete type leaves out is gone, other types only add. */
+/** A client as the protocol describes it: resources missing from a complete type are deleted, other types only add. */
 class Model {
   readonly held = new Map<string, string>()
   readonly source = new MemorySource()
@@ -108,13 +108,13 @@ function run(typeUrl: string, each: readonly Step[]): Model {
   const model = new Model(typeUrl)
   model.ask(["a", "b"])
   for (const step of each) step(model, typeUrl)
-  // A rejection stands until something changes; after these changes everything must come right.
+  // A rejection lasts until something changes; after these changes the client must be up to date.
   for (const name of NAMES) model.source.set(typeUrl, name, "last")
   model.settle()
   return model
 }
 
-it("brings a client of a complete type to exactly what there is", () => {
+it("brings a client of a complete type to exactly the current state", () => {
   fc.assert(
     fc.property(steps, each => {
       const model = run(CLUSTER, each)
@@ -127,7 +127,7 @@ it("brings a client of a complete type to exactly what there is", () => {
   )
 })
 
-it("brings a client of any other type the newest of all it asked for", () => {
+it("brings a client of any other type the newest version of all it subscribed to", () => {
   fc.assert(
     fc.property(steps, each => {
       const model = run(ENDPOINTS, each)

@@ -30,7 +30,7 @@ function said(response: SotwResponse | undefined): readonly string[] | undefined
 const nonce = (response: SotwResponse | undefined) => ({ responseNonce: response?.nonce ?? "none" })
 
 describe("clusters and listeners", () => {
-  it("come complete with every change, so that absence can be read off them", () => {
+  it("are sent completely with every change, so that a missing resource is a deleted one", () => {
     const rig = sotwRig()
     rig.source.set(CLUSTER, "a", "1")
     rig.source.set(CLUSTER, "b", "1")
@@ -44,7 +44,7 @@ describe("clusters and listeners", () => {
     expect(said(rig.next())).toEqual(["b@1"])
   })
 
-  it("are answered even if there are none", () => {
+  it("get a response even if there are none", () => {
     const rig = sotwRig()
     rig.ask(CLUSTER, ["ghost"])
     const first = rig.next()
@@ -53,7 +53,7 @@ describe("clusters and listeners", () => {
     expect(said(rig.next())).toEqual([])
   })
 
-  it("asked for by name are those names, with the list of each request in place of the last", () => {
+  it("are limited to the names of the newest request", () => {
     const rig = sotwRig()
     for (const name of ["a", "b", "c"]) rig.source.set(CLUSTER, name, "1")
     rig.ask(CLUSTER, ["a", "b"])
@@ -65,7 +65,7 @@ describe("clusters and listeners", () => {
 })
 
 describe("other types", () => {
-  it("bring only what is new or changed", () => {
+  it("are sent only if new or changed", () => {
     const rig = sotwRig()
     for (const name of ["a", "b", "c"]) rig.source.set(ENDPOINTS, name, "1")
     rig.ask(ENDPOINTS, ["a"])
@@ -79,7 +79,7 @@ describe("other types", () => {
     expect(said(rig.next())).toEqual(["a@2"])
   })
 
-  it("wait for a name that does not exist yet", () => {
+  it("are sent once a missing name exists", () => {
     const rig = sotwRig()
     rig.ask(ENDPOINTS, ["ghost"])
     expect(rig.next()).toBeUndefined()
@@ -87,7 +87,7 @@ describe("other types", () => {
     expect(said(rig.next())).toEqual(["ghost@1"])
   })
 
-  it("bring a name again that was dropped and asked for anew", () => {
+  it("are sent again after a name was dropped and requested again", () => {
     const rig = sotwRig()
     rig.source.set(ENDPOINTS, "a", "1")
     rig.source.set(ENDPOINTS, "b", "1")
@@ -99,7 +99,7 @@ describe("other types", () => {
     expect(said(rig.next())).toEqual(["a@1"])
   })
 
-  it("bring a resource that went and came back in the same version", () => {
+  it("are sent again if they were deleted and recreated in the same version", () => {
     const rig = sotwRig()
     rig.source.set(ENDPOINTS, "a", "1")
     rig.ask(ENDPOINTS, ["a"])
@@ -110,7 +110,7 @@ describe("other types", () => {
     expect(said(rig.next())).toEqual(["a@1"])
   })
 
-  it("end with an empty list once names were given", () => {
+  it("are unsubscribed by an empty list after a list with names", () => {
     const rig = sotwRig()
     rig.source.set(ENDPOINTS, "a", "1")
     rig.ask(ENDPOINTS, ["a"])
@@ -120,8 +120,8 @@ describe("other types", () => {
   })
 })
 
-describe("answers", () => {
-  it("let the next response go; until then changes gather", () => {
+describe("acknowledgements", () => {
+  it("release the next response; until then changes are batched", () => {
     const rig = sotwRig()
     rig.source.set(CLUSTER, "a", "1")
     rig.ask(CLUSTER, [])
@@ -133,7 +133,7 @@ describe("answers", () => {
     expect(said(rig.next())).toEqual(["a@3"])
   })
 
-  it("that reject are reported and get nothing new until a change", () => {
+  it("that reject are reported, and nothing new is sent until a change", () => {
     const rig = sotwRig()
     rig.source.set(ENDPOINTS, "a", "bad")
     rig.source.set(ENDPOINTS, "b", "1")
@@ -146,7 +146,7 @@ describe("answers", () => {
     expect(said(rig.next())).toEqual(["a@2", "b@1"])
   })
 
-  it("that are stale count for nothing, but their names do", () => {
+  it("that are stale are ignored, but their names count", () => {
     const rig = sotwRig()
     rig.source.set(ENDPOINTS, "a", "1")
     rig.source.set(ENDPOINTS, "b", "1")
@@ -158,12 +158,12 @@ describe("answers", () => {
     expect(said(rig.next())).toEqual(["b@1"])
   })
 
-  it("to a response that was never sent count for nothing", () => {
+  it("of a response that was never sent are ignored", () => {
     const rig = sotwRig()
     rig.source.set(ENDPOINTS, "a", "1")
     rig.ask(ENDPOINTS, ["a"])
     const first = rig.next()
-    // The next nonce, which every client can guess.
+    // The next nonce, which any client can guess.
     rig.ask(ENDPOINTS, ["a"], { responseNonce: `2-${rig.source.revision}` })
     rig.ask(ENDPOINTS, ["a"], { responseNonce: `2-${rig.source.revision + 1}` })
     expect(rig.source.heard).toEqual([])
@@ -171,7 +171,7 @@ describe("answers", () => {
     expect(rig.source.heard).toEqual([{ kind: "acknowledged", typeUrl: ENDPOINTS, revision: rig.source.revision }])
   })
 
-  it("that do not come are not waited for beyond the deadline", () => {
+  it("that do not come are only awaited until the deadline", () => {
     const rig = sotwRig()
     rig.source.set(CLUSTER, "a", "1")
     rig.ask(CLUSTER, [])
@@ -187,9 +187,9 @@ describe("answers", () => {
 describe("a hostile client", () => {
   const names = (count: number) => Array.from({ length: count }, (_, index) => `n${index}`)
   test.each<[string, (rig: ReturnType<typeof sotwRig>) => unknown, string]>([
-    ["may not name without end", rig => rig.ask(ENDPOINTS, names(101)), "RESOURCE_EXHAUSTED"],
+    ["may not subscribe to too many names", rig => rig.ask(ENDPOINTS, names(101)), "RESOURCE_EXHAUSTED"],
     [
-      "may not spread them over types",
+      "may not spread too many names over types",
       rig =>
         names(5)
           .map(each => rig.ask(each, names(100)))
@@ -197,9 +197,9 @@ describe("a hostile client", () => {
       "RESOURCE_EXHAUSTED",
     ],
     ["may not use long names", rig => rig.ask(ENDPOINTS, ["x".repeat(2_000)]), "INVALID_ARGUMENT"],
-    ["may not leave out the type", rig => rig.ask("", []), "INVALID_ARGUMENT"],
+    ["may not omit the type", rig => rig.ask("", []), "INVALID_ARGUMENT"],
     [
-      "may not open types without end",
+      "may not open too many types",
       rig =>
         names(33)
           .map(each => rig.ask(each, []))
@@ -210,7 +210,7 @@ describe("a hostile client", () => {
     expect(act(sotwRig({ namesPerType: 100, namesPerStream: 400 }))).toMatchObject({ code })
   })
 
-  it("is rejected for a type that is not for it", () => {
+  it("is rejected for a type that it may not subscribe to", () => {
     const rig = sotwRig()
     rig.source.rejectedTypes.set(CLUSTER, { code: "PERMISSION_DENIED", message: "not yours" })
     expect(rig.ask(CLUSTER, [])).toMatchObject({ code: "PERMISSION_DENIED" })

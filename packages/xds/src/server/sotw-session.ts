@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state-of-the-world variant of xDS on one stream. Listeners and clusters are always sent completely, so that absence
-// means deletion; of other types only what the client has not received yet, which the protocol allows.
+// The state-of-the-world variant of xDS on one stream. Listeners and clusters are always sent completely, so that a
+// missing resource is a deleted one. For other types only what the client has not received yet is sent, which the
+// protocol allows.
 
 import { bytesOf, checkNames, checkTotal, checkTypeUrl } from "./request-bounds.js"
 import { type ServedType, ServedTypes } from "./served-types.js"
@@ -10,7 +11,7 @@ import { exhausted, type StreamError } from "./stream-error.js"
 import { isCompleteType } from "./type-order.js"
 import { type Sent, Unanswered } from "./unanswered.js"
 
-/** The parts of a DiscoveryRequest that matter once the stream is open. */
+/** The fields of a DiscoveryRequest that matter once the stream is open. */
 export interface SotwRequest {
   readonly typeUrl: string
   readonly resourceNames: readonly string[]
@@ -30,7 +31,7 @@ class SotwType implements ServedType {
   /** Whether any request named a resource; from then on an empty list means none. */
   named = false
   names: ReadonlySet<string> = new Set()
-  /** Versions by name, as last sent. A rejected response leaves nothing here. */
+  /** Versions by name, as last sent. Resources of a rejected response are removed. */
   sent = new Map<string, string>()
   rejected: ReadonlyMap<string, string | undefined> | undefined
   dirty = false
@@ -41,7 +42,7 @@ class SotwType implements ServedType {
     this.rejected = undefined
   }
 
-  /** What was rejected, or never acknowledged before it, is sent again with the next change. */
+  /** Resources that were rejected, or never acknowledged before that, are sent again with the next change. */
   nacked(sent: Sent, skipped: readonly Sent[]): void {
     for (const { changes } of [...skipped, sent]) for (const name of changes.keys()) this.sent.delete(name)
     this.rejected = sent.changes
@@ -73,7 +74,7 @@ export class SotwSession implements StreamSession<SotwRequest, SotwResponse> {
     const wildcard = names.delete("*") || (resourceNames.length === 0 && !type.named)
     if (names.size > limits.namesPerType) return exhausted(`at most ${limits.namesPerType} names of a type`)
     if (resourceNames.length > 0) type.named = true
-    // Every request repeats all names, and a stream keeps their order: the list counts even where the nonce is stale.
+    // Every request repeats all names, and requests stay in order, so the list counts even if the nonce is stale.
     if (known !== undefined && wildcard === type.wildcard && isSame(names, type.names)) return undefined
     type.wildcard = wildcard
     type.names = names
@@ -85,7 +86,7 @@ export class SotwSession implements StreamSession<SotwRequest, SotwResponse> {
     const tooLarge = tooMany ?? this.#options.charge?.(kept)
     if (tooLarge !== undefined) return tooLarge
     type.dirty = true
-    // An answer of a complete type says what there is, even if that is nothing.
+    // A response of a complete type states what exists, even if that is nothing.
     if (isCompleteType(typeUrl) || (known === undefined && wildcard)) type.expecting = true
     if (!wildcard) for (const name of type.sent.keys()) if (!names.has(name)) type.sent.delete(name)
     subscriber.watch(typeUrl, wildcard ? "*" : new Set(names))
@@ -118,7 +119,7 @@ export class SotwSession implements StreamSession<SotwRequest, SotwResponse> {
     if (!expecting && type.rejected !== undefined && isSameMap(type.rejected, changes)) return undefined
     const hasNews = fresh.length > 0 || (complete && (gone.length > 0 || type.rejected !== undefined))
     if (!expecting && !hasNews) {
-      // The protocol cannot say that one of these is gone; a version that comes back is news again.
+      // The protocol cannot express the deletion of these; a version that comes back is new again.
       for (const name of gone) type.sent.delete(name)
       if (type.unanswered.empty) subscriber.acknowledged(typeUrl, snapshot.revision)
       return undefined

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the ADS server needs from the provider of resources. The server knows the protocol and not the meaning; the
-// provider knows what each caller may see and not streams, nonces or versions already sent.
+// What the ADS server needs from the provider of resources. The server knows the protocol but not the meaning. The
+// provider knows what each caller may see, but not streams, nonces or sent versions.
 
-/** Who speaks, as proven by a service-account token or a certificate of the mesh. */
+/** The authenticated caller, by a service-account token or a certificate of the mesh. */
 export interface Caller {
   readonly trustDomain: string
   readonly namespace: string
   readonly serviceAccount: string
   readonly proof: "token" | "certificate"
-  /** The pod that the proof is bound to; its uid where that is known. */
+  /** The Pod that the credentials are bound to, and its uid if known. */
   readonly pod?: string
   readonly podUid?: string
-  /** When the proof ends, in milliseconds since the epoch; what was begun with it ends then too. */
+  /** When the credentials expire, in milliseconds since the epoch; streams that they opened end then too. */
   readonly expiresAt?: number
-  /** Of the certificate, upper-case hex. */
+  /** The certificate's serial number, upper-case hex. */
   readonly serial?: string
-  /** The token is an invitation: what it is known by. */
+  /** The id of the invitation, if the token is one. */
   readonly invitation?: string
 }
 
-/** What a client says of itself; nothing here is proven. */
+/** What a client claims about itself; none of it is verified. */
 export interface ClientNode {
-  /** `namespace/pod` of an xserver or xclient; other xDS clients name themselves as they like. */
+  /** `namespace/pod` for xserver and xclient; other xDS clients use any id. */
   readonly id: string
   readonly metadata: { readonly [key: string]: unknown }
-  /** Address of the connection's other end. */
+  /** Address of the connection's peer. */
   readonly peerAddress: string
 }
 
@@ -32,14 +32,14 @@ export interface ClientNode {
 export interface VersionedResource {
   readonly name: string
   readonly version: string
-  /** The message inside the Any, encoded. */
+  /** The encoded message inside the Any. */
   readonly value: Uint8Array
 }
 
 export interface Snapshot {
-  /** Whole numbers that grow; the same for the same contents as one subscriber sees them. */
+  /** Growing whole numbers; the same for the same contents as seen by one subscriber. */
   readonly revision: number
-  /** Of a wildcard: everything. Of names: those that exist. */
+  /** With a wildcard: everything. With names: those that exist. */
   readonly resources: ReadonlyMap<string, VersionedResource>
 }
 
@@ -47,13 +47,18 @@ export type HeldVersions = ReadonlyMap<string, string>
 
 /** One stream's view of the resources. */
 export interface Subscriber {
-  /** Names replace those of an earlier call for the type. The source calls `wake` whenever what they yield changes. */
-  /** `held`: versions by name that the client brought from an earlier stream, with its first request for the type. */
+  /**
+   * `names` replace those of an earlier call for the type. The source calls `wake` whenever their resources change.
+   * `held`: versions by name that the client has from an earlier stream, sent with its first request for the type.
+   */
   watch(typeUrl: string, names: "*" | ReadonlySet<string>, held?: HeldVersions): void
-  /** What the watched names yield now. Cheap: called after every `wake`. Undefined while it may not be sent yet. */
+  /**
+   * The current resources of the watched names. Cheap: called after every `wake`. Undefined while they must not be sent
+   * yet.
+   */
   snapshot(typeUrl: string): Snapshot | undefined
   acknowledged(typeUrl: string, revision: number): void
-  /** The client keeps what it had. */
+  /** The client keeps its previous state. */
   rejected(typeUrl: string, revision: number, message: string): void
   close(): void
 }
@@ -64,8 +69,8 @@ export type Rejection = {
 }
 
 export interface ResourceSource {
-  /** Called once per stream with its first request, for which `typeUrl` was asked. */
+  /** Called once per stream, with its first request; `typeUrl` is that request's. */
   open(caller: Caller, node: ClientNode, wake: (typeUrl: string) => void): Subscriber | Rejection
-  /** Whether the caller may ask for this type at all; names that it may not see simply do not exist. */
+  /** Whether the caller may subscribe to this type at all. Names that it may not see do not exist for it. */
   mayWatch(caller: Caller, node: ClientNode, typeUrl: string): Rejection | undefined
 }

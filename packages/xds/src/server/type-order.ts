@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order in which changed types are sent, as Envoy's ADS documentation requires: a referenced resource before the one
-// that refers to it, or requests would be lost in between.
+// The order in which changed types are sent, as Envoy's ADS documentation requires: a referenced resource before the
+// one that refers to it, or requests would fail in between.
 
 const ORDER = [
   "type.googleapis.com/envoy.config.cluster.v3.Cluster",
@@ -9,7 +9,7 @@ const ORDER = [
   "type.googleapis.com/envoy.config.route.v3.RouteConfiguration",
 ]
 
-/** Types whose state-of-the-world responses are always complete: what is missing there does not exist. */
+/** Types whose state-of-the-world responses are always complete: missing resources do not exist. */
 const COMPLETE = new Set([ORDER[0], ORDER[2]])
 
 export function typeRank(typeUrl: string): number {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Responses of one type that the client has neither acknowledged nor rejected. Usually there is one; there are more only
-// if a client missed a deadline. Each response repeats what its unanswered predecessors contained, so the newest decides
-// everything and old ones can be dropped.
+// Responses of one type that the client has neither acknowledged nor rejected. Usually there is one; there are more
+// only if a client missed a deadline. Each response repeats what its unanswered predecessors contained, so the newest
+// decides everything and old ones can be dropped.
 
 export interface Sent {
   readonly nonce: string
   readonly revision: number
   /** When it was sent, in milliseconds. */
   readonly at: number
-  /** What the response says of each name: a version, or undefined for a name that does not exist. */
+  /** What the response contains for each name: a version, or undefined for a name that does not exist. */
   readonly changes: Map<string, string | undefined>
 }
 
@@ -32,20 +32,23 @@ export class Unanswered {
     if (this.#sent.length > KEPT) this.#sent.shift()
   }
 
-  /** The response of that nonce, which is answered now. Earlier ones will not be: answers come in order. */
+  /**
+   * Removes and returns the response with that nonce, which was just answered, and earlier ones, which will not be
+   * answered: answers come in order.
+   */
   settle(nonce: string): { readonly sent: Sent; readonly skipped: readonly Sent[] } | undefined {
     const skipped = this.#sent.splice(0, this.#sent.findIndex(sent => sent.nonce === nonce) + 1)
     const sent = skipped.pop()
     return sent && { sent, skipped }
   }
 
-  /** Names that some response speaks of. */
+  /** Names that any of these responses contains. */
   touched(): ReadonlySet<string> {
     if (this.empty) return NOTHING
     return new Set(this.#sent.flatMap(({ changes }) => [...changes.keys()]))
   }
 
-  /** No answer to what was sent so far says anything about this name any more. */
+  /** Removes a name from all responses, so that their acknowledgement no longer affects it. */
   forget(name: string): void {
     for (const { changes } of this.#sent) changes.delete(name)
   }
@@ -55,14 +58,14 @@ export class Unanswered {
     return newest !== undefined && now - newest.at >= deadlineMs
   }
 
-  /** When the newest response becomes overdue, where that would change anything: it was not said yet, or there is news. */
+  /** When the newest response becomes overdue, if that has consequences: it was not reported yet, or there is news. */
   deadline(deadlineMs: number, news: boolean): number | undefined {
     const { newest } = this
     if (newest === undefined || (!news && this.#reported === newest)) return undefined
     return newest.at + deadlineMs
   }
 
-  /** True the first time it is asked about an overdue response. */
+  /** True on the first call for an overdue response. */
   reportOnce(): boolean {
     if (this.#reported === this.newest) return false
     this.#reported = this.newest

@@ -99,7 +99,7 @@ function received<Response>(call: ClientReadableStream<Response>) {
   })
   return {
     responses,
-    /** The response of that number, once it is there. */
+    /** The response with that index, once it has arrived. */
     async response(index: number): Promise<Response> {
       return vi.waitFor(
         () => {

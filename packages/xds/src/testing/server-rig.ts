@@ -32,10 +32,10 @@ export async function serverRig({ port = 0, ...options }: ServerRigOptions = {})
     clientTrustBundle: authority.bundle,
     sessions: options.sessions,
     revoked: new Set<string>(),
-    gone: new Set<string>(), // uids of pods
-    now: undefined as number | undefined, // the real time unless a test sets another
+    gone: new Set<string>(), // uids of Pods
+    now: undefined as number | undefined, // the real time, unless a test sets another
     tokens: "working" as "working" | "away" | "hanging",
-    tokensEnd: undefined as number | undefined, // never, unless a test says when
+    tokensEnd: undefined as number | undefined, // never, unless a test sets a time
   }
   const ends = () => (state.tokensEnd === undefined ? {} : { expiresAt: state.tokensEnd })
   const reports: (readonly [Caller, string, readonly string[]])[] = []

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An authority for tests, with certificates of servers and workloads.
+// A certificate authority for tests, with certificates of servers and workloads.
 
 import { generateKeyPairSync } from "node:crypto"
 import { type AuthorityKeys, CertificateAuthority, type CertifiedPod, createRoot } from "@merlon/identity"
@@ -41,7 +41,7 @@ export class TestAuthority {
     return { chain: certificateChain, privateKey, serial }
   }
 
-  /** `at`: when it was signed; it lives for an hour. */
+  /** `at` is when the certificate was signed; it is valid for an hour. */
   workload(identity = IDENTITY, at = Date.now(), pod?: CertifiedPod): TestCredentials {
     const { publicKey, privateKey } = keyPair()
     const { certificateChain, serial } = this.#authority.sign({ publicKey, identity, pod, ttlMs: HOUR, now: at })

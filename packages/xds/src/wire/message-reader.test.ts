@@ -10,7 +10,7 @@ function prefixed(message: Uint8Array, flag = 0): Buffer {
   return Buffer.concat([prefix, message])
 }
 
-it("finds the messages, however their bytes are cut", () => {
+it("finds the messages, however their bytes are split", () => {
   fc.assert(
     fc.property(
       fc.array(fc.uint8Array({ maxLength: 9_000 }), { maxLength: 6 }),
@@ -43,7 +43,7 @@ it("returns messages that stay valid when the read buffer is overwritten", () =>
 test.each([
   ["too large", prefixed(new Uint8Array(11)), "too-large"],
   ["compressed", prefixed(new Uint8Array(3), 1), "compressed"],
-])("says of a message that is %s what is wrong with it, before it is there", (_, bytes, error) => {
+])("rejects a message that is %s before it has arrived", (_, bytes, error) => {
   const reader = new MessageReader(10)
   expect(reader.read(bytes, 0, 4, () => true)).toBeUndefined()
   expect(reader.read(bytes, 4, 5, () => true)).toBe(error)

@@ -11,7 +11,7 @@ const PREFIX = 5
 export class MessageReader {
   readonly #most: number
   readonly #kept = new ByteQueue()
-  /** Of the message in hand; undefined before its prefix is there. */
+  /** Length of the current message; undefined before its prefix has arrived. */
   #length: number | undefined
 
   constructor(mostBytes: number) {
@@ -23,7 +23,7 @@ export class MessageReader {
     return this.#length !== undefined || this.#kept.length > 0
   }
 
-  /** Passes on a copy of each whole message; `tell` answers whether to go on. */
+  /** Passes a copy of each complete message to `tell`, which returns whether to continue. */
   read(bytes: BorrowedBytes, from: number, to: number, tell: (message: Buffer) => boolean): MessageError | undefined {
     let at = from
     for (;;) {
@@ -44,7 +44,7 @@ export class MessageReader {
     }
   }
 
-  /** How much of the bytes in hand the last `#next` took. */
+  /** How many of the given bytes the last `#next` consumed. */
   #used = 0
 
   #next(bytes: BorrowedBytes, at: number, to: number, length: number): Buffer | undefined {

@@ -3,7 +3,7 @@
 
 import type { CallErrorCode } from "../errors.js"
 
-/** https://grpc.io/docs/guides/status-codes, as far as a control plane says them. */
+/** https://grpc.io/docs/guides/status-codes: the codes that a control plane sends. */
 export const STATUS = {
   OK: 0,
   UNKNOWN: 2,
@@ -21,7 +21,7 @@ export type Status = keyof typeof STATUS
 
 const PLAIN = /^[\x20-\x24\x26-\x7e]*$/
 
-/** The value of `grpc-message`: percent-encoded where it is not plain (gRPC over HTTP/2, "Responses"). */
+/** The value of `grpc-message`, percent-encoded if necessary (gRPC over HTTP/2, "Responses"). */
 export function messageText(message: string): string {
   if (PLAIN.test(message)) return message
   let text = ""
@@ -32,7 +32,7 @@ export function messageText(message: string): string {
   return text
 }
 
-/** By their numbers; what a control plane of ours never says is among them, for others may. */
+/** Names by code, including codes that our control plane never sends, because other servers may. */
 const NAMES = [
   "OK",
   "CANCELLED",
@@ -53,12 +53,12 @@ const NAMES = [
   "UNAUTHENTICATED",
 ]
 
-/** Of the value of `grpc-status`. */
+/** The name for a value of `grpc-status`. */
 export function statusName(code: string): string {
   return (/^\d{1,2}$/.test(code) ? NAMES[Number(code)] : undefined) ?? "UNKNOWN"
 }
 
-/** `messageText` undone. What is not encoded as it should be is taken as it is. */
+/** The inverse of `messageText`. Badly encoded text is returned unchanged. */
 export function readMessage(text: string): string {
   try {
     return decodeURIComponent(text)

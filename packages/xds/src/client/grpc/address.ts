@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `host:port` as people write it: a name, an IPv4 address, or an IPv6 address in brackets.
+// Parses `host:port`: a name, an IPv4 address, or an IPv6 address in brackets.
 
 export interface HostAndPort {
   readonly host: string
@@ -8,7 +8,7 @@ export interface HostAndPort {
 
 const FORM = /^(?:\[([0-9a-fA-F:.]+(?:%[^\]\s]+)?)\]|([^:\s[\]]+)):(\d{1,5})$/
 
-/** Throws where it is none. */
+/** Throws if it is invalid. */
 export function readAddress(address: string): HostAndPort {
   const [, ipv6, name, digits] = FORM.exec(address) ?? []
   const host = ipv6 ?? name

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One gRPC call on its stream: messages out, messages in, a status at the end. The peer may be broken or hostile:
-// messages are bounded, and unread data is limited by flow control.
+// One gRPC call on its stream: messages out, messages in, a status at the end. The peer may be broken or hostile, so
+// message sizes are limited, and flow control limits unread data.
 
 import type {
   Http2Field as Field,
@@ -12,11 +12,11 @@ import { type BorrowedBytes, HTTP2_ERROR as ERROR } from "@merlon/wire"
 import { type MessageError, MessageReader } from "../../wire/message-reader.js"
 import { type CallEnd, readEnd, readResponseHead } from "./response-head.js"
 
-/** Whose call it is. */
+/** Receives the events of a call. */
 export interface CallUser {
-  /** One message, the user's to keep. */
+  /** Called for each message; the user may keep the buffer. */
   message(bytes: Buffer): void
-  /** Comes once, last, however the call ended; not after `cancel`. */
+  /** Called exactly once, last, however the call ended, but not after `cancel`. */
   ended(end: CallEnd): void
 }
 
@@ -27,7 +27,7 @@ const MESSAGE_ERRORS: { readonly [error in MessageError]: CallEnd } = {
 const NO_ORDER: CallEnd = { code: "INTERNAL", message: "the answer is out of order" }
 const UNREAD: CallEnd = { code: "RESOURCE_EXHAUSTED", message: "what is said is not read" }
 
-/** https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, "Errors". */
+/** From "Errors" in https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md. */
 const BY_RESET: { readonly [code: number]: string } = {
   [ERROR.refused]: "UNAVAILABLE",
   [ERROR.cancel]: "CANCELLED",
@@ -36,16 +36,16 @@ const BY_RESET: { readonly [code: number]: string } = {
 }
 
 const PREFIX = 5
-/** What waits for a control plane to read it; more than any that reads ever has. */
+/** Limit of bytes that wait for the control plane to read; one that reads never has so many. */
 const UNREAD_BYTES = 16 * 1024 * 1024
-/** An informational answer, of which there may be one or two. */
+/** Cost of an informational response, of which there may be one or two. */
 const INFORMATION_COST = 10
 
 export class Call implements StreamUser {
   readonly #stream: Stream
   readonly #user: CallUser
   readonly #reader: MessageReader
-  /** Why the connection is gone, where it is. */
+  /** Why the connection is gone; undefined while it is open. */
   readonly #lost: () => CallEnd | undefined
   #begun = false
   #end: CallEnd | undefined
@@ -58,7 +58,7 @@ export class Call implements StreamUser {
     this.#lost = lost
   }
 
-  /** Answers whether there is room for more at once. */
+  /** Returns whether more can be sent at once. */
   send(message: Uint8Array): boolean {
     if (this.#over) return false
     const bytes = Buffer.allocUnsafe(PREFIX + message.length)
@@ -71,7 +71,7 @@ export class Call implements StreamUser {
     return !this.#over && !this.#stream.full
   }
 
-  /** Nothing more is said. */
+  /** Ends our side: no further messages. */
   end(): void {
     this.#stream.sendEnd(undefined)
     this.#stream.connection.outbox.flush()
@@ -79,26 +79,26 @@ export class Call implements StreamUser {
 
   cancel(): void {
     this.#over = true
-    this.#letGo()
+    this.#closeStream()
   }
 
   #finish(end: CallEnd): void {
     if (this.#over) return
     this.#over = true
-    this.#letGo()
+    this.#closeStream()
     this.#user.ended(end)
   }
 
-  #letGo(): void {
+  #closeStream(): void {
     const stream = this.#stream
     if (stream.over) return
-    // What ended in order is ended so here too, or the other side would count it as thrown away.
+    // If the peer has ended the stream normally, we end it normally too; the peer would count a reset against us.
     if (stream.remoteEnded && stream.waiting === 0) stream.sendEnd(undefined)
     else stream.reset(ERROR.cancel)
     stream.connection.outbox.flush()
   }
 
-  // From the stream.
+  // Events of the stream.
 
   onFields(list: readonly Field[], error: ListError | undefined, ended: boolean): void {
     if (this.#over) return
@@ -107,7 +107,7 @@ export class Call implements StreamUser {
       return
     }
     if (this.#begun) {
-      // What comes second is last.
+      // A second header section is the trailers, and must be last.
       if (ended) this.#end = readEnd(list)
       else this.#finish(NO_ORDER)
       return
@@ -144,11 +144,11 @@ export class Call implements StreamUser {
   }
 
   onSent(): void {
-    // The answer is still to come.
+    // The response is still to come.
   }
 
   onOver(): void {
-    // `onEnd` and `onReset` say why.
+    // `onEnd` and `onReset` report why.
   }
 
   onWritable(): void {
@@ -156,6 +156,6 @@ export class Call implements StreamUser {
   }
 
   onPause(): void {
-    // Messages are told as they come.
+    // Messages are delivered as they arrive.
   }
 }

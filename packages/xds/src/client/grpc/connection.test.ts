@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a control plane that is broken, hostile, or behind something else may answer, and what becomes of the call.
+// How a client handles responses of a control plane that is broken, hostile, or behind another server.
 
 import {
   FLAG,
@@ -31,10 +31,12 @@ const head = headersText(1, block(GRPC), false)
 const trailers = (fields: { readonly [name: string]: string }) => headersText(1, block(fields), true)
 const data = (content: string, flags = 0) => frameHeader(content.length, FRAME.data, flags, 1) + content
 const message = (content: string, flag = "\0") => `${flag}\0\0\0${String.fromCharCode(content.length)}${content}`
-/** A SignCertificateResponse with a chain of one letter. */
+/** A SignCertificateResponse whose chain is one letter. */
 const ANSWER = message("\x0a\x01x")
 
-/** Tables are for the life of a connection, so that one who fills them has to go on with what it began. */
+/**
+ * HPACK tables live as long as the connection, so the response that fills the table must also be the one that uses it.
+ */
 function bomb(): string {
   const encoder = new HpackEncoder()
   for (let index = 0; index < 200; index++) encoder.field(`x-${index}`, "y".repeat(200))
@@ -50,12 +52,12 @@ async function asked(answer: (connection: RawConnection) => void, limits: { mess
   )
 }
 
-describe("an answer", () => {
+describe("a response", () => {
   test.each<[string, string, string | RegExp]>([
     ["in order", head + data(ANSWER) + trailers({ "grpc-status": "0" }), "x"],
     ["in small pieces", head + Array.from(ANSWER, byte => data(byte)).join("") + trailers({ "grpc-status": "0" }), "x"],
     [
-      "after an informational one",
+      "after an informational response",
       headersText(1, block({ ":status": "103" }), false) + head + data(ANSWER) + trailers({ "grpc-status": "0" }),
       "x",
     ],
@@ -65,21 +67,17 @@ describe("an answer", () => {
       "x",
     ],
     [
-      "that is a status alone",
+      "that is only a status",
       trailers({ ...GRPC, "grpc-status": "7", "grpc-message": "not%20your%20pod" }),
       "PERMISSION_DENIED: not your pod",
     ],
     [
-      "with a message that is badly encoded",
+      "with a badly encoded message",
       trailers({ ...GRPC, "grpc-status": "3", "grpc-message": "100%" }),
       "INVALID_ARGUMENT: 100%",
     ],
-    [
-      "with a status that no control plane of ours gives",
-      trailers({ ...GRPC, "grpc-status": "5", "grpc-message": "gone" }),
-      "UNKNOWN: gone",
-    ],
-    ["with a status that is none", trailers({ ...GRPC, "grpc-status": "x" }), /^UNKNOWN/],
+    ["with an unused status code", trailers({ ...GRPC, "grpc-status": "5", "grpc-message": "gone" }), "UNKNOWN: gone"],
+    ["with an invalid status", trailers({ ...GRPC, "grpc-status": "x" }), /^UNKNOWN/],
     ["without a message", head + trailers({ "grpc-status": "0" }), "INTERNAL: the answer is empty"],
     [
       "with two messages",
@@ -92,7 +90,7 @@ describe("an answer", () => {
       /^INTERNAL: the answer is out of order/,
     ],
     [
-      "that is no message",
+      "that is not a valid message",
       head + data(message("\xff\xff")) + trailers({ "grpc-status": "0" }),
       /^INTERNAL: the answer cannot be read/,
     ],
@@ -101,7 +99,7 @@ describe("an answer", () => {
     ["with two heads", head + head, /^INTERNAL: the answer is out of order/],
     ["without a head", data(ANSWER), /^INTERNAL: the answer is out of order/],
     [
-      "of a balancer that reaches nobody",
+      "of a load balancer without a backend",
       headersText(1, block({ ":status": "503" }), true),
       /^UNAVAILABLE: the answer is HTTP 503/,
     ],
@@ -111,26 +109,22 @@ describe("an answer", () => {
       headersText(1, block({ ":status": "200", "content-type": "text/html" }), false),
       /^UNKNOWN: the answer is `text\/html`/,
     ],
-    ["without a status of HTTP", headersText(1, block({ "content-type": "application/grpc" }), false), /^INTERNAL/],
+    ["without an HTTP status", headersText(1, block({ "content-type": "application/grpc" }), false), /^INTERNAL/],
     ["that is rejected", resetText(1, 7), /^UNAVAILABLE/],
     ["that is broken off", head + resetText(1, 2), /^INTERNAL: the control plane broke off/],
-    [
-      "with more fields than are taken",
-      headersText(1, block(GRPC) + bomb(), false),
-      /^RESOURCE_EXHAUSTED: the headers/,
-    ],
+    ["with too many fields", headersText(1, block(GRPC) + bomb(), false), /^RESOURCE_EXHAUSTED: the headers/],
   ])("%s", async (_, frames, expected) => {
     const outcome = await asked(({ say }) => say(frames))
     if (typeof expected === "string") expect(outcome).toBe(expected)
     else expect(outcome).toMatch(expected)
   })
 
-  it("that is announced larger than the limit is rejected before it comes", async () => {
+  it("that is announced larger than the limit is rejected before it arrives", async () => {
     const announced = "\0\x7f\xff\xff\xff"
     expect(await asked(({ say }) => say(head + data(announced)))).toMatch(/^RESOURCE_EXHAUSTED: a message is larger/)
   })
 
-  it("as large as is taken comes through, however small the windows", async () => {
+  it("of the largest size is received, however small the windows", async () => {
     const body = "z".repeat(3_000_000)
     let rest = `\0${text32(body.length + 5)}\x0a${varint(body.length)}${body}`
     const outcome = await asked(connection => {
@@ -139,7 +133,7 @@ describe("an answer", () => {
       let window = 4 * 65_535
       let read = 0
       const go = () => {
-        // Window updates of stream 1 are all that the client still says.
+        // Window updates of stream 1 are all that the client still sends.
         const said = heard()
         for (let at = said.indexOf(WINDOW, read); at >= 0; at = said.indexOf(WINDOW, read)) {
           if (said.length < at + WINDOW.length + 4) break
@@ -163,20 +157,20 @@ describe("an answer", () => {
 describe("a control plane that", () => {
   const HOSTILE = 20_000
   test.each<[string, string]>([
-    ["sends pings without end", pingText(false, "12345678").repeat(HOSTILE)],
-    ["sends settings without end", settingsText([]).repeat(HOSTILE)],
-    ["sends empty content without end", head + data("").repeat(HOSTILE)],
-    ["sends informational answers without end", headersText(1, block({ ":status": "103" }), false).repeat(HOSTILE)],
+    ["sends endless pings", pingText(false, "12345678").repeat(HOSTILE)],
+    ["sends endless settings", settingsText([]).repeat(HOSTILE)],
+    ["sends endless empty content", head + data("").repeat(HOSTILE)],
+    ["sends endless informational responses", headersText(1, block({ ":status": "103" }), false).repeat(HOSTILE)],
     [
-      "sends a header section without end",
+      "sends an endless header section",
       frameHeader(0, FRAME.headers, 0, 1) + frameHeader(0, FRAME.continuation, 0, 1).repeat(HOSTILE),
     ],
     ["opens a stream", headersText(2, block(GRPC), false)],
     ["pushes", `${frameHeader(4, FRAME.push, FLAG.endHeaders, 1)}\0\0\0\x02`],
-    ["answers what nobody asked", headersText(9, block(GRPC), false)],
+    ["responds on a stream that was not opened", headersText(9, block(GRPC), false)],
     ["sends more content than its window", head + data("z".repeat(16_000)).repeat(80)],
     ["sends a frame that is too long", frameHeader(20_000, FRAME.data, 0, 1)],
-    ["sends a header block that cannot be read", headersText(1, "\x80", false)],
+    ["sends an undecodable header block", headersText(1, "\x80", false)],
   ])("%s loses the connection", async (_, frames) => {
     let closed: Promise<unknown> | undefined
     const outcome = await asked(({ say, socket }) => {
@@ -187,7 +181,7 @@ describe("a control plane that", () => {
     await closed
   })
 
-  it("does not read is not waited for without end", async () => {
+  it("does not read ends the call at the limit of unread bytes", async () => {
     plane = await rawControlPlane(({ socket }) => socket.pause())
     const { authority, address } = plane
     const channel = new Channel({
@@ -209,11 +203,11 @@ describe("a control plane that", () => {
     channel.close()
   })
 
-  it("goes away before it has processed a call reports that", async () => {
+  it("sends GOAWAY ends the calls that it has not processed", async () => {
     expect(await asked(({ say }) => say(goawayText(0, 0, "")))).toMatch(/^UNAVAILABLE/)
   })
 
-  it("goes away answers what it has begun", async () => {
+  it("sends GOAWAY still answers the calls that it has begun", async () => {
     const answered = head + data(ANSWER) + trailers({ "grpc-status": "0" })
     expect(await asked(({ say }) => say(goawayText(1, 0, "") + answered))).toBe("x")
   })
@@ -229,7 +223,7 @@ function text32(value: number): string {
   return String.fromCharCode((value >>> 24) & 255, (value >>> 16) & 255, (value >>> 8) & 255, value & 255)
 }
 
-/** Of four bytes, whatever the number. */
+/** Always four bytes, whatever the value. */
 function varint(value: number): string {
   return String.fromCharCode(
     (value & 127) | 128,

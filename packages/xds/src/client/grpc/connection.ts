@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One HTTP/2 connection to an authenticated control plane; calls are its streams. After a silence it sends a ping; if the
-// peer does not answer or goes away, all calls end with the reason.
+// One HTTP/2 connection to an authenticated control plane; calls are its streams. After a period without data it sends
+// a PING. If the peer does not answer or goes away, all calls end with the reason.
 
 import type { TLSSocket } from "node:tls"
 import {
@@ -22,24 +22,24 @@ import type { CallEnd } from "./response-head.js"
 
 export interface GrpcConnectionOptions {
   readonly socket: TLSSocket
-  /** The name that the other side goes by. */
+  /** The value of `:authority`: the server's name. */
   readonly authority: string
   readonly token: string | undefined
   readonly limits: ClientLimits
-  /** It wants no further calls; those that it has begun to answer may go on. */
+  /** The peer accepts no further calls; those that it has begun may continue. */
   readonly leaving: () => void
 }
 
-/** A status with its message, and what a balancer may add. */
+/** Enough for a status with its message, and what a load balancer may add. */
 const HEADER_BYTES = 16 * 1024
 const HEADER_LINES = 128
-/** What may be under way: a set of a few megabytes comes in a few turns, wherever the control plane is. */
+/** How many bytes may be in flight: an update of a few megabytes takes a few round trips. */
 const STREAM_WINDOW = 4 * DEFAULT_WINDOW
 const CONNECTION_WINDOW = 2 * STREAM_WINDOW
-/** Before it has said how many. */
+/** Concurrent streams until the peer announces its limit. */
 const ASSUMED_STREAMS = 16
 const ABUSE_BUDGET = { burst: 1_000, perSecond: 100 }
-/** For the last frames of a connection that ends. */
+/** Time for the last frames of a closing connection. */
 const LINGER_MS = 1_000
 const PING = "merlon\0\0"
 
@@ -52,9 +52,9 @@ export class GrpcConnection implements Http2ConnectionUser {
   #leaving = false
   #lost: CallEnd | undefined
   #heardAt = performance.now()
-  /** Asked whether it still lives. */
-  #askedAt: number | undefined
-  #looking: NodeJS.Timeout | undefined
+  /** When an unanswered PING was sent. */
+  #pingedAt: number | undefined
+  #checkTimer: NodeJS.Timeout | undefined
 
   constructor(options: GrpcConnectionOptions) {
     this.#http2 = new Http2Connection(
@@ -66,7 +66,7 @@ export class GrpcConnection implements Http2ConnectionUser {
         streamWindow: STREAM_WINDOW,
         connectionWindow: CONNECTION_WINDOW,
         assumedStreams: ASSUMED_STREAMS,
-        // A handful of heads in days: a table would lie there for as long.
+        // A few heads are written in days, so a table is not worth its memory.
         writtenTable: 0,
         abuseBudget: ABUSE_BUDGET,
       },
@@ -82,7 +82,7 @@ export class GrpcConnection implements Http2ConnectionUser {
     outbox.text(
       PREFACE +
         settingsText([
-          // Answers are few, and a table of their fields would be kept for each.
+          // Responses are few, and each connection would keep a table of their fields.
           [SETTING.headerTableSize, 0],
           [SETTING.enablePush, 0],
           [SETTING.initialWindowSize, STREAM_WINDOW],
@@ -91,10 +91,10 @@ export class GrpcConnection implements Http2ConnectionUser {
         windowUpdateText(0, CONNECTION_WINDOW - DEFAULT_WINDOW),
     )
     outbox.flush()
-    this.#lookIn(options.limits.pingEveryMs)
+    this.#checkIn(options.limits.pingEveryMs)
   }
 
-  /** `withinMs` tells the other side how long an answer is of use. */
+  /** `withinMs` tells the server how long the response is of use. */
   call(path: string, user: CallUser, withinMs?: number): Call | CallEnd {
     const { authority, token, limits } = this.#options
     if (this.#lost !== undefined) return this.#lost
@@ -121,9 +121,9 @@ export class GrpcConnection implements Http2ConnectionUser {
     return call
   }
 
-  /** The owners of its calls have cancelled them. */
+  /** Closes the connection after the owners of its calls have cancelled them. */
   close(): void {
-    clearTimeout(this.#looking)
+    clearTimeout(this.#checkTimer)
     if (this.#http2.failed) return
     this.#lost ??= { code: "CANCELLED", message: "closed" }
     this.#http2.goaway(0, ERROR.none)
@@ -136,8 +136,7 @@ export class GrpcConnection implements Http2ConnectionUser {
   }
 
   opened(): void {
-    // INVARIANT: with push disabled no server opens a stream to us; the connection has announced that before it comes
-    // here.
+    // INVARIANT: our settings disable push and are sent first, so a server may never open a stream.
     this.#http2.fail(ERROR.protocol, "a control plane opens no streams")
   }
 
@@ -145,7 +144,7 @@ export class GrpcConnection implements Http2ConnectionUser {
     for (const stream of this.#http2.streams.all()) {
       if (stream.id <= lastStream) continue
       stream.finish(false)
-      // RFC 9113 section 6.8: it has not been looked at.
+      // RFC 9113 section 6.8: the server has not processed the stream.
       stream.user?.onReset(ERROR.refused)
     }
     if (this.#leaving) return
@@ -158,7 +157,7 @@ export class GrpcConnection implements Http2ConnectionUser {
   }
 
   streamWasted(): void {
-    // A call that ends so is not begun again at once.
+    // A call that ends this way is not retried at once.
   }
 
   settled(): void {
@@ -166,11 +165,11 @@ export class GrpcConnection implements Http2ConnectionUser {
   }
 
   pinged(): void {
-    // That it was heard is all there is to know.
+    // Any received data counts as a sign of life already.
   }
 
   closing(_code: ErrorCode): void {
-    clearTimeout(this.#looking)
+    clearTimeout(this.#checkTimer)
     this.#linger()
   }
 
@@ -181,42 +180,42 @@ export class GrpcConnection implements Http2ConnectionUser {
   #feed(bytes: Buffer): void {
     if (this.#http2.failed) return
     this.#heardAt = performance.now()
-    this.#askedAt = undefined
+    this.#pingedAt = undefined
     this.#http2.receive(bytes, 0, bytes.length)
   }
 
   #lose(code: string, message: string): void {
-    clearTimeout(this.#looking)
+    clearTimeout(this.#checkTimer)
     this.#lost ??= { code, message }
     if (!this.#http2.failed) this.#http2.abandon()
     this.#http2.socket.destroy()
   }
 
-  #lookIn(milliseconds: number): void {
-    // Not in the timer itself: of a process that was held up, timers come before what has arrived meanwhile, and a control
-    // plane whose answer lies there would be taken for dead.
-    this.#looking = setTimeout(() => setImmediate(() => this.#look()), milliseconds).unref()
+  #checkIn(milliseconds: number): void {
+    // `setImmediate`, because after a process was suspended, timers run before data that has arrived meanwhile is read.
+    // Without it, a control plane whose answer is among that data would be considered dead.
+    this.#checkTimer = setTimeout(() => setImmediate(() => this.#check()), milliseconds).unref()
   }
 
-  #look(): void {
+  #check(): void {
     if (this.#http2.failed) return
     const { pingEveryMs, pingTimeoutMs } = this.#options.limits
     const now = performance.now()
-    if (this.#askedAt !== undefined) {
-      const left = this.#askedAt + pingTimeoutMs - now
-      if (left > 0) this.#lookIn(left)
+    if (this.#pingedAt !== undefined) {
+      const left = this.#pingedAt + pingTimeoutMs - now
+      if (left > 0) this.#checkIn(left)
       else this.#lose(UNAVAILABLE, "the control plane does not answer any more")
       return
     }
     const left = this.#heardAt + pingEveryMs - now
     if (left > 0) {
-      this.#lookIn(left)
+      this.#checkIn(left)
       return
     }
-    this.#askedAt = now
+    this.#pingedAt = now
     this.#http2.outbox.text(pingText(false, PING))
     this.#http2.outbox.flush()
-    this.#lookIn(pingTimeoutMs)
+    this.#checkIn(pingTimeoutMs)
   }
 
   #linger(): void {

@@ -4,16 +4,19 @@
 import type { Http2Field as Field } from "@merlon/wire"
 import { readMessage, statusName } from "../../wire/status.js"
 
-/** How a call ended, in the words of gRPC. */
+/** How a call ended: a gRPC status code and its message. */
 export interface CallEnd {
   readonly code: string
   readonly message: string
 }
 
-/** `informational`: the head is still to come. */
+/** `informational`: the final head is still to come. */
 export type ResponseHead = "grpc" | "informational" | CallEnd
 
-/** https://github.com/grpc/grpc/blob/master/doc/http-grpc-status-mapping.md: what is in between says no in HTTP. */
+/**
+ * https://github.com/grpc/grpc/blob/master/doc/http-grpc-status-mapping.md: statuses of HTTP servers between the client
+ * and the control plane.
+ */
 const BY_HTTP: { readonly [status: string]: string } = {
   400: "INTERNAL",
   401: "UNAUTHENTICATED",
@@ -44,7 +47,7 @@ export function readResponseHead(fields: readonly Field[]): ResponseHead {
   return { code: "UNKNOWN", message: `the answer is \`${contentType ?? "nothing"}\`, not gRPC` }
 }
 
-/** Of trailers, or of a head that is all there is. */
+/** Reads the status from trailers, or from a response that consists only of a head. */
 export function readEnd(fields: readonly Field[]): CallEnd {
   let code: string | undefined
   let message = ""

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A mesh client for tests that keeps what it receives. `reject` makes it reject.
+// A mesh client for tests that records what it receives. `reject` makes it reject updates.
 
 import type { Log } from "../../runtime/log.js"
 import { SERVER_NAME } from "../../testing/test-authority.js"

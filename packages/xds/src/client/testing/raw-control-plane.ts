@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A misbehaving control plane for tests: it authenticates correctly and then sends anything the test wants.
+// A misbehaving control plane for tests: it completes the handshake with a valid certificate and then sends whatever
+// the test wants.
 
 import { once } from "node:events"
 import type { AddressInfo } from "node:net"
@@ -16,16 +17,16 @@ import { TestAuthority } from "../../testing/test-authority.js"
 
 export interface RawConnection {
   readonly socket: TLSSocket
-  /** All that has come, in latin1. */
+  /** All bytes received so far, as latin1. */
   readonly heard: () => string
-  /** Frames in latin1. */
+  /** Sends frames in latin1. */
   readonly say: (frames: string) => void
 }
 
-/** HEADERS of stream 1, all of them, without their length. */
+/** The header of HEADERS frames of stream 1, without the length. */
 const FIRST_CALL = frameHeader(0, FRAME.headers, FLAG.endHeaders, 1).slice(3)
 
-/** `answer` is asked once, when the first call has begun. */
+/** `answer` is called once, when the first call has begun. */
 export async function rawControlPlane(answer: (connection: RawConnection) => void, tls: TlsOptions = {}) {
   const authority = new TestAuthority()
   const { chain, privateKey } = authority.server()
@@ -52,11 +53,11 @@ export async function rawControlPlane(answer: (connection: RawConnection) => voi
   })
   server.listen(0, "127.0.0.1")
   await once(server, "listening")
-  const { port } = server.address() as AddressInfo // it listens on TCP
+  const { port } = server.address() as AddressInfo // A TCP server has this form.
   return {
     authority,
     address: `127.0.0.1:${port}`,
-    /** By connection. */
+    /** Received bytes by connection. */
     heard: heard as readonly string[],
     close(): void {
       for (const socket of sockets) socket.destroy()
@@ -67,7 +68,7 @@ export async function rawControlPlane(answer: (connection: RawConnection) => voi
 
 export type RawControlPlane = Awaited<ReturnType<typeof rawControlPlane>>
 
-/** A header block, each with an encoder of its own: nothing is in a table. */
+/** A header block from a new encoder, so that nothing is in its table. */
 export function block(fields: { readonly [name: string]: string }): string {
   const encoder = new HpackEncoder()
   for (const [name, value] of Object.entries(fields)) encoder.field(name, value)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One gRPC call on its stream: messages in, messages out, a status at the end. Data before the handler listens is limited
-// by the stream's window, so an unauthenticated caller cannot make us keep more.
+// One gRPC call on its stream: messages in, messages out, a status at the end. Data before the handler is attached is
+// limited by the stream's window, so an unauthenticated caller cannot make us keep more.
 
 import type {
   Http2Field as Field,
@@ -15,13 +15,13 @@ import type { Connection } from "../listener.js"
 
 /** The handler of a call. */
 export interface CallUser {
-  /** One message, the handler's to keep. */
+  /** Called for each message; the handler may keep the buffer. */
   message(bytes: Buffer): void
   /** The client has sent its last message. */
   ended(): void
-  /** More may be sent: `full` was true. */
+  /** Called when `full` was true and is now false. */
   writable(): void
-  /** Comes once, last, however the call ended. */
+  /** Called exactly once, last, however the call ended. */
   closed(): void
 }
 
@@ -45,11 +45,11 @@ export class GrpcCall implements StreamUser {
   user: CallUser | undefined
   readonly #stream: Stream
   readonly #reader: MessageReader
-  /** Content that arrived before there was a listener. */
+  /** Content that arrived before there was a handler. */
   #held: ByteQueue | undefined = new ByteQueue()
   #remoteEnded: boolean
   #begun = false
-  /** Nothing is said after the status. */
+  /** The status has been sent; nothing may follow it. */
   #finished = false
 
   constructor(stream: Stream, connection: Connection, head: CallHead, ended: boolean, mostBytes: number) {
@@ -151,10 +151,10 @@ export class GrpcCall implements StreamUser {
     else this.user?.ended()
   }
 
-  // From the stream.
+  // Events of the stream.
 
   onFields(_list: readonly Field[], _error: ListError | undefined, _ended: boolean): void {
-    // Trailers of a request say nothing in gRPC.
+    // gRPC requests have no trailers; any are ignored.
   }
 
   onContent(bytes: BorrowedBytes, from: number, to: number): void {
@@ -172,10 +172,10 @@ export class GrpcCall implements StreamUser {
   }
 
   onReset(): void {
-    // `onOver` has said all.
+    // `onOver` handles it.
   }
 
-  /** The status is sent, and the client may still be sending: its content is not needed any more. */
+  /** The status has been sent. The client may still be sending, but its content is no longer needed. */
   onSent(): void {
     this.#stream.reset(ERROR.none)
   }
@@ -190,6 +190,6 @@ export class GrpcCall implements StreamUser {
   }
 
   onPause(): void {
-    // Messages are told as they come.
+    // Messages are delivered as they arrive.
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One client's HTTP/2 connection; each stream is a call. Limits the number of calls, checks that the client is alive, and
-// closes the connection.
+// One client's HTTP/2 connection; each stream is a call. Limits the number of calls, checks that the client is alive,
+// and closes the connection.
 
 import type { Http2Field as Field, HeaderListError as ListError } from "@merlon/wire"
 import {
@@ -32,15 +32,15 @@ export interface GrpcConnectionOptions {
   readonly serve: (call: GrpcCall) => void
 }
 
-/** A token of the longest kind, and what else a client may say of itself. */
+/** Enough for a token of maximum length and the client's other headers. */
 const HEADER_BYTES = 64 * 1024
 const HEADER_LINES = 128
-/** What all streams together may send before any of it is read. */
+/** How many bytes all streams together may send before any is read. */
 const CONNECTION_WINDOW = 4 * DEFAULT_WINDOW
 const ABUSE_BUDGET = { burst: 1_000, perSecond: 100 }
-/** Streams thrown away at once, and per second from then on (CVE-2023-44487). */
+/** Budget for streams that the client resets: so many at once, then so many per second (CVE-2023-44487). */
 const RESETS = { burst: 200, perSecond: 20 }
-/** For the last frames of a connection that ends. */
+/** Time for the last frames of a closing connection. */
 const LINGER_MS = 1_000
 const PING = "merlon\0\0"
 
@@ -50,11 +50,11 @@ export class GrpcConnection implements Http2ConnectionUser {
   readonly #resets: TokenBucket
   #preface = 0
   #draining = false
-  /** When it last said anything, and when it had no stream. */
+  /** When data last arrived, and since when there is no stream. */
   #heardAt: number
   #idleSince: number
-  /** Asked whether it still lives. */
-  #askedAt: number | undefined
+  /** When an unanswered PING was sent. */
+  #pingedAt: number | undefined
 
   constructor(options: GrpcConnectionOptions) {
     this.#http2 = new Http2Connection(
@@ -66,7 +66,7 @@ export class GrpcConnection implements Http2ConnectionUser {
         streamWindow: DEFAULT_WINDOW,
         connectionWindow: CONNECTION_WINDOW,
         assumedStreams: 0,
-        // A handful of heads in days: a table would lie there for as long.
+        // A few heads are written in days, so a table is not worth its memory.
         writtenTable: 0,
         abuseBudget: ABUSE_BUDGET,
       },
@@ -89,7 +89,7 @@ export class GrpcConnection implements Http2ConnectionUser {
     socket.on("close", gone)
     outbox.text(
       settingsText([
-        // A connection has a handful of heads in its life, and a table of theirs would hold its token for as long.
+        // A connection has a few heads in its lifetime, and a table would keep the token in memory as long.
         [SETTING.headerTableSize, 0],
         [SETTING.maxConcurrentStreams, this.#options.limits.streamsPerConnection],
         [SETTING.maxHeaderListSize, HEADER_BYTES],
@@ -105,16 +105,16 @@ export class GrpcConnection implements Http2ConnectionUser {
     if (this.#http2.failed) return
     if (this.#http2.streams.size === 0 && now - this.#idleSince >= idleConnectionMs) {
       this.drain()
-    } else if (this.#askedAt !== undefined) {
-      if (now - this.#askedAt >= pingTimeoutMs) this.#http2.socket.destroy()
+    } else if (this.#pingedAt !== undefined) {
+      if (now - this.#pingedAt >= pingTimeoutMs) this.#http2.socket.destroy()
     } else if (now - this.#heardAt >= pingEveryMs) {
-      this.#askedAt = now
+      this.#pingedAt = now
       this.#http2.outbox.text(pingText(false, PING))
       this.#http2.outbox.flush()
     }
   }
 
-  /** Streams that are open end in their own time; further ones belong on another connection. */
+  /** Open streams may complete; new ones must use another connection. */
   drain(): void {
     if (this.#draining || this.#http2.failed) return
     this.#draining = true
@@ -157,12 +157,12 @@ export class GrpcConnection implements Http2ConnectionUser {
   }
 
   streamWasted(): void {
-    // Fails closed: a peer that only makes work loses its connection, with everything on it.
+    // Fail closed: a peer that only causes work loses its connection, with everything on it.
     if (!this.#resets.take(this.#options.now())) this.#http2.fail(ERROR.calm, "too many streams thrown away")
   }
 
   goingAway(): void {
-    // It will open no further stream, which is all there is to know.
+    // The client will open no further stream; nothing else follows from it.
   }
 
   settled(): void {
@@ -170,7 +170,7 @@ export class GrpcConnection implements Http2ConnectionUser {
   }
 
   pinged(): void {
-    // That it was heard is all there is to know.
+    // Any received data counts as a sign of life already.
   }
 
   closing(_code: ErrorCode): void {
@@ -178,7 +178,7 @@ export class GrpcConnection implements Http2ConnectionUser {
   }
 
   idleToUs(): boolean {
-    // We open no streams, so no stream with an even number exists.
+    // We open no streams, so no stream with an even id exists.
     return true
   }
 
@@ -194,7 +194,7 @@ export class GrpcConnection implements Http2ConnectionUser {
       from++
     }
     this.#heardAt = this.#options.now()
-    this.#askedAt = undefined
+    this.#pingedAt = undefined
     this.#http2.receive(bytes, from, length)
   }
 

@@ -4,7 +4,7 @@
 import type { Http2Field as Field } from "@merlon/wire"
 import type { CallHead } from "./call.js"
 
-/** `malformed` is a stream error; a number is the status of an answer without gRPC. */
+/** `malformed` is a stream error; a number is the HTTP status of a response without gRPC. */
 export type HeadError = "malformed" | 405 | 415
 
 const PSEUDO: ReadonlySet<string> = new Set([":method", ":scheme", ":path", ":authority"])

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What clients other than grpc-js may send, on a real port.
+// Requests that clients other than grpc-js may send, on a real port.
 
 import { once } from "node:events"
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type OutgoingHttpHeaders } from "node:http2"
@@ -49,7 +49,7 @@ function call(headers: OutgoingHttpHeaders, content: Buffer = Buffer.alloc(0), e
   return stream
 }
 
-/** All headers and trailers, once it is over. */
+/** All headers and trailers of the response. */
 function answer(stream: ClientHttp2Stream): Promise<OutgoingHttpHeaders> {
   return new Promise(resolve => {
     let all: OutgoingHttpHeaders = {}
@@ -75,14 +75,14 @@ const DELTA = { ":path": deltaAggregatedResources.path, authorization: "Bearer g
 
 describe("a call", () => {
   test.each<[string, OutgoingHttpHeaders, Buffer, { readonly [field: string]: unknown }]>([
-    ["of a method that there is not", { ":path": "/none" }, message(0), { "grpc-status": "12" }],
+    ["of an unknown method", { ":path": "/none" }, message(0), { "grpc-status": "12" }],
     ["without a message", SIGN, Buffer.alloc(0), { "grpc-status": "3", "grpc-message": "no message came" }],
     ["with half a message", SIGN, message(3, 0, 9), { "grpc-status": "3", "grpc-message": /not whole/ }],
     ["with two messages", SIGN, Buffer.concat([message(0), message(0)]), { "grpc-status": "3" }],
     ["with a compressed message", SIGN, message(3, 1), { "grpc-status": "12", "grpc-message": /compressed/ }],
-    ["with bytes that are no message", SIGN, Buffer.from("\0\0\0\0\x01\xff", "latin1"), { "grpc-status": "3" }],
-    ["that is no gRPC", { ...SIGN, "content-type": "text/plain" }, message(0), { ":status": 415 }],
-    ["that is none of POST", { ...SIGN, ":method": "PUT" }, message(0), { ":status": 405 }],
+    ["with bytes that are not a message", SIGN, Buffer.from("\0\0\0\0\x01\xff", "latin1"), { "grpc-status": "3" }],
+    ["that is not gRPC", { ...SIGN, "content-type": "text/plain" }, message(0), { ":status": 415 }],
+    ["that is not POST", { ...SIGN, ":method": "PUT" }, message(0), { ":status": 405 }],
   ])("%s gets an error", async (_, headers, content, expected) => {
     const got = await answer(call(headers, content))
     for (const [name, value] of Object.entries(expected)) {
@@ -91,7 +91,7 @@ describe("a call", () => {
     }
   })
 
-  it("that sends no message is ended, and the others go on", async () => {
+  it("that sends no message is ended, and others continue", async () => {
     await start({ callMs: 300 })
     const late = await answer(call(SIGN, Buffer.alloc(0), false))
     expect(late).toMatchObject({ "grpc-status": "4" })
@@ -99,13 +99,13 @@ describe("a call", () => {
   })
 })
 
-describe("before it has proven itself, a caller", () => {
+describe("an unauthenticated caller", () => {
   it("makes us keep no more than the window of its stream", async () => {
     rig.state.tokens = "hanging"
     const stream = call(DELTA, message(1_000_000), false)
-    // Its window is used up and not opened again: the rest stays with the client.
+    // Its window is exhausted and not extended, so the rest stays with the client.
     await expect.poll(() => session.state.remoteWindowSize, { timeout: 90_000 }).toBeLessThanOrEqual(3 * 65_535)
-    // A ping is answered after all that came before it, and the next after what that has set off.
+    // The response to a PING follows everything before it, and the next one follows what that caused.
     for (let turn = 0; turn < 3; turn++) await new Promise(resolve => session.ping(resolve))
     expect(session.state.remoteWindowSize).toBe(3 * 65_535)
     expect(stream.closed).toBe(false)
@@ -118,14 +118,14 @@ describe("a connection", () => {
     await new Promise(resolve => session.once("close", resolve))
   })
 
-  it("whose client answers no ping is cut off", async () => {
+  it("whose client answers no PING is closed", async () => {
     await start({ pingEveryMs: 100, pingTimeoutMs: 100 })
     const socket = await raw()
     socket.write(OPENING + headersText(1, headBlock(new HpackEncoder()), false), "latin1")
     await once(socket, "close")
   })
 
-  it("whose client answers pings stays", async () => {
+  it("whose client answers PINGs stays open", async () => {
     await start({ pingEveryMs: 50, pingTimeoutMs: 60_000 })
     const stream = call(DELTA, Buffer.alloc(0), false)
     let pings = 0
@@ -134,7 +134,7 @@ describe("a connection", () => {
     expect(stream.closed).toBe(false)
   })
 
-  it("throws away so many streams and no more", async () => {
+  it("may reset only a limited number of streams", async () => {
     const socket = await raw()
     const encoder = new HpackEncoder()
     let frames = OPENING
@@ -149,19 +149,19 @@ describe("a connection", () => {
   })
 })
 
-describe("content that comes before its caller is proven", () => {
+describe("content that arrives before authentication", () => {
   const SINGLE_BYTES = 10_000
   const single = `${frameHeader(1, FRAME.data, 0, 1)}\0`
 
-  it("is held in few pieces, however small those it came in", async () => {
-    // This client answers no pings, and a busy machine may take longer than the limits for those or for a proof.
+  it("is held in few buffers, however small its pieces", async () => {
+    // This client answers no PINGs, and a busy machine may exceed the time limits for those or for authentication.
     await start({ pingEveryMs: 600_000, proofMs: 600_000 })
     rig.state.tokens = "hanging"
     const opening = OPENING + headersText(1, headBlock(new HpackEncoder()), false)
-    // Before there is a connection: counting holds up this process for seconds, in which a handshake would be overdue.
+    // Before the connection is opened: counting blocks this process for seconds, in which a handshake would time out.
     const before = countBuffers()
     const socket = await raw()
-    // What answers this ping has read everything before it.
+    // The response to this PING means that everything before it was read.
     socket.write(opening + single.repeat(SINGLE_BYTES) + pingText(false, "read all"), "latin1")
     let said = ""
     socket.on("data", bytes => {
@@ -171,7 +171,7 @@ describe("content that comes before its caller is proven", () => {
     expect(countBuffers() - before).toBeLessThan(SINGLE_BYTES / 10)
   })
 
-  it("is read whole once it is", async () => {
+  it("is read completely after authentication", async () => {
     const stream = call(SIGN, Buffer.alloc(0), false)
     for (const byte of message(0)) stream.write(Buffer.of(byte))
     stream.end()
@@ -185,13 +185,13 @@ const OPENING = PREFACE + settingsText([])
 
 function headBlock(encoder: HpackEncoder): string {
   const { ":path": path, ...fields } = { ...GRPC, ...DELTA }
-  // What begins with a colon comes first, or the head is malformed.
+  // Pseudo-headers come first, or the head is malformed.
   const head = { ":scheme": "https", ":path": path, ...fields }
   for (const [name, value] of Object.entries(head)) encoder.field(name, value)
   return encoder.finish()
 }
 
-/** A connection that says what it is told, and answers nothing. */
+/** A connection that sends what the test writes, and answers nothing. */
 async function raw(): Promise<TLSSocket> {
   const { server, authority } = rig
   const port = { host: "127.0.0.1", port: server.port }

@@ -12,23 +12,23 @@ export interface GrpcServerOptions {
   readonly serve: (call: GrpcCall) => void
 }
 
-/** Connections are looked at this often, or as often as the shortest of their limits asks for. */
+/** How often connections are checked, unless one of their limits is shorter. */
 const LOOK_MS = 1_000
 const MONOTONIC = (): number => performance.now()
 
 export class GrpcServer {
   readonly #options: GrpcServerOptions
   readonly #connections = new Set<GrpcConnection>()
-  readonly #looking: NodeJS.Timeout
+  readonly #checkTimer: NodeJS.Timeout
   #draining = false
 
   constructor(options: GrpcServerOptions) {
     this.#options = options
     const { pingEveryMs, pingTimeoutMs, idleConnectionMs } = options.limits
     const every = Math.min(LOOK_MS, pingEveryMs, pingTimeoutMs, idleConnectionMs)
-    // Not in the timer itself: of a process that was held up, timers come before what has arrived meanwhile, and clients
-    // whose answers lie there would be taken for dead.
-    this.#looking = setInterval(() => setImmediate(() => this.#look()), every).unref()
+    // `setImmediate`, because after a process was suspended, timers run before data that has arrived meanwhile is read.
+    // Without it, clients whose responses are among that data would be considered dead.
+    this.#checkTimer = setInterval(() => setImmediate(() => this.#check()), every).unref()
   }
 
   accept(connection: Connection): void {
@@ -45,14 +45,14 @@ export class GrpcServer {
     if (this.#draining) served.drain()
   }
 
-  /** Asks every connection to close once its calls are through. */
+  /** Asks every connection to close once its calls have ended. */
   drain(): void {
     this.#draining = true
-    clearInterval(this.#looking)
+    clearInterval(this.#checkTimer)
     for (const connection of [...this.#connections]) connection.drain()
   }
 
-  #look(): void {
+  #check(): void {
     const now = performance.now()
     for (const connection of [...this.#connections]) connection.look(now)
   }

@@ -45,7 +45,7 @@ export function deltaRig(limits: Partial<StreamLimits> = {}, source = new Memory
   }
 }
 
-/** `name@version` of what is sent, `-name` of what is removed; undefined where nothing is. */
+/** `name@version` for sent resources, `-name` for removals; undefined without a response. */
 export function said(response: DeltaResponse | undefined): readonly string[] | undefined {
   if (response === undefined) return undefined
   const { resources, removed } = response

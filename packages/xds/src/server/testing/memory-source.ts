@@ -28,7 +28,7 @@ export class MemorySource implements ResourceSource {
   readonly #wakes = new Set<(typeUrl: string) => void>()
   #revision = 1
 
-  /** No version means that the resource goes. */
+  /** Sets a resource; without a version, deletes it. */
   set(
     typeUrl: string,
     name: string,

@@ -9,7 +9,7 @@ export class ModelClient {
   /** Versions by name. */
   readonly held = new Map<string, string>()
   readonly wanted = new Set<string>()
-  /** Resources that were sent although the client held them and had not asked for them again. */
+  /** Resources that were sent although the client held them and had not subscribed to them again. */
   readonly resent: string[] = []
   readonly #source: MemorySource
   readonly #limits = { ackDeadlineMs: 1_000 }
@@ -39,14 +39,14 @@ export class ModelClient {
     for (const held of this.held.keys()) if (!this.#wants(held)) this.held.delete(held)
   }
 
-  /** The server sends what it has to say. */
+  /** Lets the server send its responses. */
   pump(): void {
     for (let response = this.#rig.next(); response !== undefined; response = this.#rig.next()) {
       this.#underWay.push(response)
     }
   }
 
-  /** The next response arrives, and is answered. */
+  /** Delivers the next response and answers it. */
   receive(answer: "accept" | "refuse" | "reject-half"): boolean {
     const response = this.#underWay.shift()
     if (response === undefined) return false
@@ -75,7 +75,7 @@ export class ModelClient {
     this.#rig = deltaRig(this.#limits, this.#source)
     this.#underWay = []
     this.#excused.clear()
-    // A first request without names would ask for everything.
+    // A first request without names would subscribe to everything.
     if (this.wanted.size === 0) return
     this.#rig.ask({
       resourceNamesSubscribe: [...this.wanted],
@@ -83,7 +83,7 @@ export class ModelClient {
     })
   }
 
-  /** Everything arrives and is accepted. */
+  /** Delivers and accepts everything. */
   settle(): void {
     do this.pump()
     while (this.receive("accept"))
