@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors of certificates and keys: one closed table of codes, each with its cause and its fix. Untrusted input is answered
-// with values; these are thrown when the mesh's own material, or a call to this package, is wrong.
+// Errors of certificates and keys: one closed table of codes, each with its cause and its fix. Untrusted input results
+// in values; these errors are thrown if the mesh's own certificates and keys, or a call to this package, are wrong.
 
 export const IDENTITY_ERRORS = {
   "bad-material": {

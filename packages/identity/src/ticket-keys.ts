@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys that encrypt TLS session tickets, derived from a shared secret, the session's conditions and the time. They
-// change every hour or day, so that a leaked key opens little, and when our own certificate expires, because a resumed
-// session shows no certificate. All processes change them at the same time.
+// The keys that encrypt TLS session tickets, derived from a shared secret, the session's terms and the time. They
+// change every hour or day, so that a leaked key exposes little, and when our own certificate expires, because a
+// resumed session presents no certificate. All processes change them at the same time.
 
 import { createHash, hkdfSync } from "node:crypto"
 
@@ -16,7 +16,10 @@ export class TicketKeys {
   #period = ""
   #keys: Buffer = Buffer.alloc(0)
 
-  /** `granted`: whatever changes it makes all sessions from before it worthless. `endsAtMs`: the certificate's end. */
+  /**
+   * `granted`: the terms of sessions; a change to them invalidates all earlier sessions. `endsAtMs`: the certificate's
+   * expiry.
+   */
   constructor(secret: Buffer, granted: string, endsAtMs: number, periodMs = HOUR_MS) {
     this.#secret = secret
     this.#salt = createHash("sha256").update(granted).digest()
@@ -24,7 +27,7 @@ export class TicketKeys {
     this.#periodMs = periodMs
   }
 
-  /** The same buffer for as long as the keys are the same. */
+  /** The same buffer as long as the keys are the same. */
   at(nowMs: number): Buffer {
     const period = nowMs >= this.#endsAtMs ? "ended" : String(Math.floor(nowMs / this.#periodMs))
     if (period === this.#period) return this.#keys

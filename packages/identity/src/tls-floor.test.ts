@@ -16,7 +16,7 @@ let folder: string
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "tls-floor-"))
   const [key, cert] = ["key.pem", "cert.pem"].map(name => join(folder, name))
-  // An RSA key, because only with one can a session key be sent instead of agreed upon.
+  // An RSA key, because static RSA key exchange needs one.
   const made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=floor", "-days", "1"]
   execFileSync("openssl", [...made, "-keyout", key ?? "", "-out", cert ?? ""], { stdio: "ignore" })
   server = createServer({ key: readFileSync(key ?? ""), cert: readFileSync(cert ?? ""), ...TLS_FLOOR })
@@ -31,7 +31,7 @@ afterAll(() => {
 })
 
 function agreed(options: ConnectionOptions): Promise<string> {
-  const { port } = server.address() as AddressInfo // it listens on TCP
+  const { port } = server.address() as AddressInfo // a TCP server has this form
   return new Promise(resolve => {
     const socket = connect({ host: "127.0.0.1", port, rejectUnauthorized: false, ...options })
     socket.once("secureConnect", () => {

@@ -2,13 +2,13 @@
 // The keys and certificates of an authority, as stored in Secrets and files.
 
 export interface AuthorityKeys {
-  /** PEM: the signing certificate, then those above it. A self-signed root stands here itself. */
+  /** PEM: the signing certificate, followed by its issuers. A self-signed root is its own signing certificate. */
   readonly certificateChain: string
-  /** PKCS#8, PEM; of the signing certificate. */
+  /** PKCS#8, PEM; the key of the signing certificate. */
   readonly privateKey: string
-  /** PEM: the root, with any others that are to be trusted beside it. */
+  /** PEM: the root, followed by any other trusted roots. */
   readonly root: string
 }
 
-/** Certificates are good a little before they are made: clocks of peers lag. */
+/** How far certificates are backdated, because the clocks of peers may be behind. */
 export const BACKDATE_MS = 2 * 60_000

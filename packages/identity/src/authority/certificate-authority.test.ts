@@ -33,7 +33,7 @@ function holder() {
 }
 
 describe("a root", () => {
-  it("is what openssl takes for one, strictly", () => {
+  it("is a strictly valid root for openssl", () => {
     const run = openssl(
       { root: ROOT.root },
       "x509 -in root -noout -text",
@@ -47,7 +47,7 @@ describe("a root", () => {
     expect(output).toContain("ASN1 OID: prime256v1")
   })
 
-  it("lives for ten years unless told otherwise", () => {
+  it("is valid for ten years by default", () => {
     const { notBefore, notAfter } = certificateFacts(ROOT.root)
     expect([NOW - notBefore, notAfter - NOW]).toEqual([120_000, 10 * 365 * 24 * HOUR])
     expect(certificateFacts(createRoot({ trustDomain: "a", lifetimeMs: HOUR, now: NOW }).root).notAfter).toBe(
@@ -55,14 +55,14 @@ describe("a root", () => {
     )
   })
 
-  it("shares neither name, serial nor key with another", () => {
+  it("shares neither name, serial nor key with another root", () => {
     const [a, b] = [ROOT, createRoot({ trustDomain: "cluster.local", now: NOW })].map(r => new X509Certificate(r.root))
     expect(a?.subject).not.toBe(b?.subject)
     expect(a?.serialNumber).not.toBe(b?.serialNumber)
     expect(a?.publicKey.equals(b?.publicKey ?? a.publicKey)).toBe(false)
   })
 
-  it("takes a trust domain that is longer than an organisation's name may be", () => {
+  it("accepts a trust domain that is longer than the limit for an organisation's name", () => {
     const long = createRoot({ trustDomain: `${"a".repeat(100)}.example`, now: NOW })
     expect(new X509Certificate(long.root).subject).toContain(`O=${"a".repeat(64)}\n`)
   })
@@ -77,7 +77,7 @@ describe("a workload's certificate", () => {
   const sign = (publicKey: Uint8Array = ecKey(), ttlMs = HOUR, now = NOW) =>
     authority.sign({ publicKey, identity: IDENTITY, ttlMs, now })
 
-  it("verifies with openssl, strictly, for both ends of a connection", () => {
+  it("is strictly valid for openssl at both ends of a connection", () => {
     const { certificateChain } = sign()
     for (const purpose of ["sslserver", "sslclient"]) {
       const command = `verify -x509_strict -purpose ${purpose} -CAfile root leaf`
@@ -85,7 +85,7 @@ describe("a workload's certificate", () => {
     }
   })
 
-  it("says one thing of its holder", () => {
+  it("contains nothing but its identity", () => {
     const { certificateChain, serial } = sign()
     const { output } = openssl({ leaf: certificateChain }, "x509 -in leaf -noout -text")
     expect(output).toMatch(new RegExp(`Subject Alternative Name: critical\\s+URI:${IDENTITY}\\n`))
@@ -98,7 +98,7 @@ describe("a workload's certificate", () => {
     expect(serial).toMatch(/^[4-7][0-9A-F]{31}$/)
   })
 
-  it("reads the same with another library", async () => {
+  it("is parsed the same by another library", async () => {
     const publicKey = ecKey("P-384")
     const { certificateChain, serial, notAfter } = sign(publicKey)
     const read = new x509.X509Certificate(certificateChain)
@@ -112,7 +112,7 @@ describe("a workload's certificate", () => {
     expect([names?.critical, names?.names.toJSON()]).toEqual([true, [{ type: "url", value: IDENTITY }]])
   })
 
-  it("lets an RSA key decrypt too", () => {
+  it("allows an RSA key to encipher keys", () => {
     const { publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 })
     const { certificateChain } = sign(publicKey.export({ type: "spki", format: "der" }))
     const { output } = openssl({ leaf: certificateChain }, "x509 -in leaf -noout -text")
@@ -126,7 +126,7 @@ describe("a workload's certificate", () => {
     expect(certificateFacts(signed.certificateChain).notAfter).toBe(NOW + HOUR)
   })
 
-  it("is not signed by what has expired", () => {
+  it("is not signed by an expired authority", () => {
     const brief = new CertificateAuthority(createRoot({ trustDomain: "a", lifetimeMs: HOUR, now: NOW }), NOW)
     const late = { publicKey: ecKey(), identity: IDENTITY, ttlMs: HOUR, now: NOW + HOUR }
     expect(() => brief.sign(late)).toThrow("has expired")
@@ -134,7 +134,7 @@ describe("a workload's certificate", () => {
   })
 
   it.each(["", "foo", "spiffe://a", "spiffe://a/ns/b/sa/c/d", "spiffe://a/ns/b/sa/c\nspiffe://a/ns/b/sa/d"])(
-    "is not made for `%s`",
+    "is not signed for `%s`",
     identity => {
       expect(() => authority.sign({ publicKey: ecKey(), identity, ttlMs: HOUR, now: NOW })).toThrow(
         "not a workload identity",
@@ -142,15 +142,15 @@ describe("a workload's certificate", () => {
     },
   )
 
-  it.each([0, -1, Number.NaN])("is not made for a life of %s", ttlMs => {
+  it.each([0, -1, Number.NaN])("is not signed for a lifetime of %s", ttlMs => {
     expect(() => sign(ecKey(), ttlMs)).toThrow("cannot live")
   })
 
-  it("is not made for what is no key", () => {
+  it("is not signed for an invalid key", () => {
     expect(() => sign(Buffer.from("key"))).toThrow("the public key cannot be read")
   })
 
-  it("carries a mutual TLS connection", async () => {
+  it("authenticates both ends of a mutual TLS connection", async () => {
     const [server, client] = [holder(), holder()].map(({ privateKey, publicKey }) => ({
       key: privateKey,
       cert: sign(publicKey).certificateChain,
@@ -158,9 +158,9 @@ describe("a workload's certificate", () => {
     }))
     const listener = createServer({ ...server, requestCert: true, rejectUnauthorized: true }).listen(0, "127.0.0.1")
     await once(listener, "listening")
-    const port = (listener.address() as AddressInfo).port // a TCP listener's address is never a path
+    const port = (listener.address() as AddressInfo).port // a TCP server has this form
     const socket = connect({ ...client, port, host: "127.0.0.1", checkServerIdentity: () => undefined })
-    const [peer] = (await once(listener, "secureConnection")) as [TLSSocket] // node:tls documents the argument
+    const [peer] = (await once(listener, "secureConnection")) as [TLSSocket] // documented by node:tls
     expect(peer.authorized).toBe(true)
     expect(peer.getPeerX509Certificate()?.subjectAltName).toBe(`URI:${IDENTITY}`)
     socket.destroy()
@@ -173,7 +173,7 @@ describe("a server's certificate", () => {
   const authority = new CertificateAuthority(ROOT, NOW)
   const base = { publicKey: ecKey(), dnsNames: [], ipAddresses: [], ttlMs: HOUR, now: NOW }
 
-  it("names what callers address", () => {
+  it("contains the names that callers use", () => {
     const { certificateChain } = authority.signServer({
       ...base,
       dnsNames: ["merlond.merlon-system.svc", "localhost"],
@@ -190,7 +190,7 @@ describe("a server's certificate", () => {
     expect(certificateFacts(certificateChain).spiffeId).toBe("spiffe://cluster.local/ns/merlon-system/sa/merlond")
   })
 
-  it("without an identity is no client's", () => {
+  it("without an identity is not valid for clients", () => {
     const { certificateChain } = authority.signServer({ ...base, dnsNames: ["a.b"] })
     const files = { root: ROOT.root, leaf: certificateChain }
     expect(openssl(files, "verify -purpose sslclient -CAfile root leaf").output).toContain(
@@ -209,7 +209,7 @@ describe("a server's certificate", () => {
   })
 })
 
-describe("an authority that is plugged in", () => {
+describe("an authority of the operator", () => {
   const CONFIG = (constraints: string, usage = "keyCertSign,cRLSign") =>
     `[v3]\nbasicConstraints=critical,${constraints}\nkeyUsage=critical,${usage}\nsubjectKeyIdentifier=hash\n`
 
@@ -227,7 +227,7 @@ describe("an authority that is plugged in", () => {
   }
 
   it.each(["rsa:2048", "ec -pkeyopt ec_paramgen_curve:P-256", "ec -pkeyopt ec_paramgen_curve:P-384", "ed25519"])(
-    "signs with a key of %s",
+    "signs with the key type %s",
     newkey => {
       const keys = pluggedIn(newkey)
       const authority = new CertificateAuthority(keys, NOW)
@@ -248,19 +248,19 @@ describe("an authority that is plugged in", () => {
 
   it.each<[string, Partial<AuthorityKeys>, string]>([
     ["a key of another certificate", { privateKey: stranger.privateKey }, "is not that of the first certificate"],
-    ["a key that is none", { privateKey: "key" }, "cannot be read"],
+    ["an invalid key", { privateKey: "key" }, "cannot be read"],
     ["an encrypted key", { privateKey: encrypted() }, "not encrypted"],
     ["another root", { root: stranger.root }, "does not lead to the root"],
     ["no root", { root: "" }, "the root cannot be used: holds no certificate"],
-    ["a chain that is none", { certificateChain: "chain" }, "the certificate chain cannot be used"],
+    ["an invalid chain", { certificateChain: "chain" }, "the certificate chain cannot be used"],
     ["a key among the certificates", { root: ROOT.root + ROOT.privateKey }, "block 2 is `PRIVATE KEY`"],
-    ["a root that is no authority", { root: leafOf() }, "certificate 1 is not that of an authority"],
+    ["a root that is not an authority", { root: leafOf() }, "certificate 1 is not that of an authority"],
   ])("rejects %s", (_, change, message) => {
     expect(() => new CertificateAuthority({ ...issuing, ...change }, NOW)).toThrow(message)
   })
 
   it.each([
-    ["is no authority", "CA:FALSE", "digitalSignature", "is not the certificate of an authority"],
+    ["is not an authority", "CA:FALSE", "digitalSignature", "is not the certificate of an authority"],
     ["may not sign", "CA:TRUE", "digitalSignature", "may not sign certificates"],
     ["has a NUL in a name", "CA:TRUE\nsubjectAltName=DER:3003820100", "keyCertSign", "well-formed extensions"],
   ])("rejects a certificate that %s", (_, constraints, usage, message) => {
@@ -268,7 +268,7 @@ describe("an authority that is plugged in", () => {
     expect(() => new CertificateAuthority(keys, NOW)).toThrow(message)
   })
 
-  it("rejects a workload's certificate, which has no name either", () => {
+  it("rejects a workload's certificate, which has no subject either", () => {
     const { privateKey, publicKey } = holder()
     const { certificateChain } = new CertificateAuthority(ROOT, NOW).sign({
       publicKey,
@@ -280,7 +280,7 @@ describe("an authority that is plugged in", () => {
     expect(() => new CertificateAuthority(keys, NOW)).toThrow("`` is not the certificate of an authority (CA:TRUE)")
   })
 
-  it("rejects a chain that is longer than one above it allows", () => {
+  it("rejects a chain that exceeds a path length", () => {
     const conf = CONFIG("CA:TRUE")
     const run = openssl(
       { upper: issuing.certificateChain, upperkey: issuing.privateKey, conf },
@@ -310,12 +310,12 @@ describe("a certificate of a Pod", () => {
   const { publicKey } = holder()
   const { certificateChain } = authority.sign({ publicKey, identity: IDENTITY, pod, ttlMs: HOUR, now: NOW })
 
-  it("says whose it is, beside the one identity that peers see", () => {
+  it("contains its Pod next to the identity that peers see", () => {
     expect(certificateFacts(certificateChain)).toMatchObject({ pod, spiffeId: IDENTITY })
     expect(new X509Certificate(certificateChain).subjectAltName).toBe(`URI:${IDENTITY}`)
   })
 
-  it("is good for openssl, which reads the extension as we wrote it", () => {
+  it("is valid for openssl, which parses the extension", () => {
     const { output } = openssl(
       { root: ROOT.root, leaf: certificateChain },
       "asn1parse -in leaf",
@@ -327,7 +327,7 @@ describe("a certificate of a Pod", () => {
     expect(text).toContain("httpbin-6f7")
   })
 
-  it("has none where none was proven", () => {
+  it("has no Pod without a proven Pod", () => {
     const plain = authority.sign({ publicKey, identity: IDENTITY, ttlMs: HOUR, now: NOW })
     expect(certificateFacts(plain.certificateChain).pod).toBeUndefined()
   })

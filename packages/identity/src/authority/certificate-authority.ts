@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signs the mesh's certificates. The caller of these methods decides the identity; of the holder's request only the
-// public key is used.
+// Signs the mesh's certificates. The caller of these methods decides the identity; only the public key is taken from
+// the holder's request.
 
 import { randomBytes } from "node:crypto"
 import { parseIp, parseSpiffeId } from "@merlon/policy/request"
@@ -31,7 +31,7 @@ export interface SignRequest {
   readonly publicKey: Uint8Array
   /** `spiffe://…`. */
   readonly identity: string
-  /** Whose certificate it is among those of the same identity, where that was proven. */
+  /** The Pod of the holder, if proven; several Pods may have the same identity. */
   readonly pod?: CertifiedPod | undefined
   readonly ttlMs: number
   /** Milliseconds since the epoch. */
@@ -59,7 +59,7 @@ export interface SignedCertificate {
 const NO_NAME = sequence()
 const RSA_ENCRYPTION = objectIdentifier("1.2.840.113549.1.1.1")
 const SECOND = 1000
-/** RFC 1123 labels; `*` only as the whole first one. */
+/** RFC 1123 labels; `*` is only allowed as the first label. */
 const DNS_NAME = /^(?=.{1,253}$)(\*\.)?([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$/
 
 export class CertificateAuthority {
@@ -68,7 +68,7 @@ export class CertificateAuthority {
   readonly #random: RandomBytes
   readonly #authorityKeyIdentifier: readonly Buffer[]
 
-  /** Throws an `IdentityError` where the keys cannot sign anything that the root's believers would accept. */
+  /** Throws an `IdentityError` if peers that trust the root would not accept certificates signed with these keys. */
   constructor(keys: AuthorityKeys, now: number, random: RandomBytes = randomBytes) {
     this.keys = keys
     this.#loaded = loadAuthority(keys)
@@ -78,12 +78,12 @@ export class CertificateAuthority {
     this.#requireAlive(now)
   }
 
-  /** Of the root: SHA-256 of its DER, lower-case hex. */
+  /** SHA-256 of the root's DER, lower-case hex. */
   get fingerprint(): string {
     return this.#loaded.root.fingerprint
   }
 
-  /** PEM, every root to trust, each once. */
+  /** PEM of every trusted root, without duplicates. */
   get bundle(): string {
     return this.#loaded.roots.map(({ pem }) => pem).join("")
   }
@@ -96,14 +96,14 @@ export class CertificateAuthority {
     return this.#loaded.signerNotAfter
   }
 
-  /** For a workload. */
+  /** Signs a workload's certificate. */
   sign({ publicKey, identity, pod, ttlMs, now }: SignRequest): SignedCertificate {
     const names = { uris: [requireIdentity(identity)], dnsNames: [], ipAddresses: [] }
     const extensions = [SERVER_AND_CLIENT, ...(pod === undefined ? [] : [workloadPod(pod)])]
     return this.#issue(publicKey, names, extensions, ttlMs, now)
   }
 
-  /** For a listener of the control plane, which callers address by name. */
+  /** Signs a certificate for a listener of the control plane, which callers address by name. */
   signServer({ publicKey, dnsNames, ipAddresses, identity, ttlMs, now }: ServerSignRequest): SignedCertificate {
     const names: AltNames = {
       uris: identity === undefined ? [] : [requireIdentity(identity)],
@@ -128,7 +128,8 @@ export class CertificateAuthority {
     const { isRsa } = requireKey(publicKey)
     const { issuer, intermediates, notAfter: end, key: signingKey, algorithm } = this.#loaded
     const serial = newSerial(this.#random)
-    // INVARIANT: never beyond the first certificate above it to end, or peers would reject a leaf that says it is good.
+    // INVARIANT: never beyond the expiry of any issuer in the chain, or peers would reject a leaf that is not expired
+    // itself.
     const notAfter = Math.floor(Math.min(now + ttlMs, end) / SECOND) * SECOND
     const der = buildCertificate(
       {
@@ -154,7 +155,7 @@ export class CertificateAuthority {
   }
 
   #requireAlive(now: number): void {
-    // Written so that a date that could not be read fails closed.
+    // Written so that an invalid date fails closed.
     if (!(this.#loaded.notAfter > now)) {
       throw new IdentityError("expired-signer", "the signing certificate or its root has expired; replace it")
     }
@@ -181,8 +182,8 @@ function addressOctets(text: string): Buffer {
 }
 
 /**
- * Copied unchanged once it has the form of a key: OpenSSL takes longer to parse and encode one than to sign. The caller
- * has parsed the key already, to check that its holder has the private half.
+ * Checks the structure of a public key, which is then copied unchanged: OpenSSL takes longer to parse and encode a key
+ * than to sign. The caller has parsed the key already, to check that its holder has the private half.
  */
 function requireKey(spki: Uint8Array): { readonly isRsa: boolean } {
   const parts = readWithin(readOnly(spki, TAG.sequence), TAG.sequence)

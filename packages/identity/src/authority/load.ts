@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads an authority and rejects everything that would make its certificates useless, before the first one is signed: a
+// Loads an authority, and rejects everything that would make its certificates useless before the first one is signed: a
 // key that does not match, a chain without a root, an authority that may not sign.
 
 import { createPrivateKey, type KeyObject } from "node:crypto"
@@ -16,13 +16,13 @@ export interface LoadedAuthority {
   /** Name of the signing certificate, DER. */
   readonly issuer: Buffer
   readonly keyIdentifier: Buffer | undefined
-  /** PEM that every leaf is followed by; without the root. */
+  /** PEM that follows every leaf; without the root. */
   readonly intermediates: string
   readonly root: BundleCertificate
   readonly roots: readonly BundleCertificate[]
-  /** The signing certificate's own. */
+  /** Expiry of the signing certificate. */
   readonly signerNotAfter: number
-  /** The first of the chain and the root to end. */
+  /** The earliest expiry in the chain, including the root. */
   readonly notAfter: number
 }
 
@@ -60,7 +60,7 @@ function requireAuthority(certificate: BundleCertificate, depth: number): void {
   const name = nameOf(certificate)
   if (!inspected.authority) throw unusable(`${name} is not the certificate of an authority (CA:TRUE)`)
   if (!inspected.signsCertificates) throw unusable(`${name} may not sign certificates (key usage)`)
-  // RFC 5280 section 4.2.1.9: how many further authorities may stand below this one.
+  // RFC 5280 section 4.2.1.9: how many intermediate authorities may be below this one.
   if (inspected.pathLength !== undefined && inspected.pathLength < depth) {
     throw unusable(`${name} allows ${inspected.pathLength} authorities below it, the chain has ${depth}`)
   }
@@ -73,7 +73,7 @@ function inspect(certificate: BundleCertificate): Inspected {
 }
 
 function nameOf({ certificate }: BundleCertificate): string {
-  // An empty subject, as workloads' certificates have it, is undefined at run time whatever the types say.
+  // Contrary to its type, an empty subject, as in workload certificates, is undefined.
   const subject: string | undefined = certificate.subject
   return `\`${subject?.replaceAll("\n", ", ") ?? ""}\``
 }
@@ -87,7 +87,7 @@ function readKey(pem: string): KeyObject {
   try {
     return createPrivateKey(pem)
   } catch {
-    // OpenSSL's own words say nothing to a person, and nothing of a key may end in a log.
+    // OpenSSL's message does not help users, and no part of a key may end up in a log.
     throw unusable("the private key cannot be read; it must be PEM and not encrypted")
   }
 }

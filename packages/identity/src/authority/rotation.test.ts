@@ -8,7 +8,7 @@ import { advance, bundleOf, type RotationFacts, type RotationState, servingKeys 
 
 const START = Date.UTC(2026, 10, 15)
 const YEAR = 365 * 24 * 3_600_000
-// Keys are dear to make, so the roots that rotations take are made once.
+// Keys are slow to generate, so the roots for rotations are created once.
 const ROOTS = Array.from({ length: 6 }, () => createRoot({ trustDomain: "a", lifetimeMs: 10 * YEAR, now: START }))
 const rootAt = (index: number) => ROOTS[index % ROOTS.length] ?? createRoot({ trustDomain: "a", now: START })
 const STEADY: RotationState = { phase: "steady", current: rootAt(0), since: START, demand: "" }
@@ -41,18 +41,23 @@ const [FIRST = "", SECOND = ""] = [rootAt(0), rootAt(1)].flatMap(({ root }) => f
 
 describe("a rotation", () => {
   it.each<[string, RotationState, Partial<RotationFacts>, string]>([
-    ["does not begin by itself", STEADY, {}, "steady"],
+    ["does not begin without a reason", STEADY, {}, "steady"],
     ["begins on demand", STEADY, { demand: "1" }, "distribute"],
-    ["does not begin again for what was met", { ...STEADY, demand: "1" }, { demand: "1" }, "steady"],
-    ["does not begin while a fifth of the life is left", STEADY, { now: START + 7.99 * YEAR }, "steady"],
-    ["begins when less than a fifth of the life is left", STEADY, { now: START + 8.01 * YEAR }, "distribute"],
+    ["does not begin again for a demand that was met", { ...STEADY, demand: "1" }, { demand: "1" }, "steady"],
+    ["does not begin while a fifth of the lifetime is left", STEADY, { now: START + 7.99 * YEAR }, "steady"],
+    ["begins when less than a fifth of the lifetime is left", STEADY, { now: START + 8.01 * YEAR }, "distribute"],
     ["waits until all trust the new root", DISTRIBUTE, { allSignedBy: () => true }, "distribute"],
     ["signs once all trust the new root", DISTRIBUTE, { allTrust: () => true }, "sign"],
     ["waits until all have new certificates", SIGN, { allTrust: () => true, now: START + 10_001 }, "sign"],
-    ["waits until the last old certificate has ended", SIGN, { allSignedBy: () => true, now: START + 10_000 }, "sign"],
+    [
+      "waits until the last old certificate has expired",
+      SIGN,
+      { allSignedBy: () => true, now: START + 10_000 },
+      "sign",
+    ],
     ["retires the old root after both", SIGN, { allSignedBy: () => true, now: START + 10_001 }, "retire"],
-    ["retires the old root when told to", SIGN, { retireNow: true }, "retire"],
-    ["is not shortened before it signs", DISTRIBUTE, { retireNow: true }, "distribute"],
+    ["retires the old root on request", SIGN, { retireNow: true }, "retire"],
+    ["is not shortened before the new root signs", DISTRIBUTE, { retireNow: true }, "distribute"],
     ["waits until all have dropped the old root", RETIRE, { allTrust: () => true }, "retire"],
     ["is done when all have", RETIRE, { allTrustOnly: () => true }, "steady"],
     ["is finished before another begins", DISTRIBUTE, { demand: "2" }, "distribute"],
@@ -62,7 +67,7 @@ describe("a rotation", () => {
     if (phase === state.phase) expect(next).toBe(state)
   })
 
-  it("asks about the very roots that are at stake", () => {
+  it("asks about exactly the roots of the rotation", () => {
     const asked: unknown[] = []
     const record = (what: string) => (roots: unknown) => asked.push([what, roots]) > 0
     const facts = {
@@ -85,22 +90,22 @@ describe("a rotation", () => {
     ["distribute", DISTRIBUTE, [FIRST, SECOND], FIRST],
     ["sign", SIGN, [SECOND, FIRST], SECOND],
     ["retire", RETIRE, [SECOND], SECOND],
-  ])("trusts in `%s` whom it must", (_, state, bundle, signs) => {
+  ])("in `%s` trusts the right roots", (_, state, bundle, signs) => {
     expect(fingerprints(bundleOf(state))).toEqual(bundle)
     expect(signer(state)).toBe(signs)
   })
 
-  it("forgets the old key when it retires the old root", () => {
+  it("drops the old key when it retires the old root", () => {
     const next = advance(SIGN, { ...NOTHING, retireNow: true }, () => rootAt(2))
     expect(JSON.stringify(next)).not.toContain(JSON.stringify(rootAt(0).privateKey).slice(1, -1))
   })
 })
 
-// A mesh in which anything may happen in any order, but each proxy does what ours do: it acknowledges only what it
-// enforces, asks for its certificate only over its stream, and renews when the signer changes or half its life is over.
+// A mesh in which events happen in any order, but each proxy behaves like ours: it acknowledges only what it enforces,
+// requests its certificate only over its stream, and renews when the signer changes or half its lifetime is over.
 interface Proxy {
   connected: boolean
-  /** Said since it connected that it enforces `bundle`. */
+  /** Whether it has acknowledged `bundle` since it connected. */
   acknowledged: boolean
   bundle: readonly string[]
   leaf: { root: string; notAfter: number } | undefined
@@ -112,7 +117,7 @@ type Event =
   | { readonly kind: "connect" | "disconnect" | "acknowledge" | "renew"; readonly proxy: number }
   | { readonly kind: "demand" }
   | { readonly kind: "advance" }
-  /** Everyone who is connected does its part, and then the rotation goes on: what happens most of the time. */
+  /** Every connected proxy does its part, and then the rotation advances: the usual case. */
   | { readonly kind: "settle" }
 
 class Mesh {
@@ -175,7 +180,7 @@ class Mesh {
     if (before.phase === "distribute" && this.state.phase === "sign") this.lastOldExpiry = this.now + TTL
   }
 
-  /** Proxies whose certificate is good, but who would not believe the control plane's. */
+  /** Proxies with a valid certificate that would not trust the control plane's. */
   lost(): readonly Proxy[] {
     const serving = fingerprints(servingKeys(this.state).root)
     return this.proxies.filter(
@@ -184,7 +189,7 @@ class Mesh {
     )
   }
 
-  /** Pairs of proxies where the second rejects the first. */
+  /** Pairs of proxies of which the second rejects the first. */
   rejected(): readonly (readonly [Proxy, Proxy])[] {
     const speaking = this.connected.filter(proxy => proxy.acknowledged)
     return speaking.flatMap(peer =>
@@ -195,7 +200,7 @@ class Mesh {
   }
 }
 
-describe("whatever happens during rotations", () => {
+describe("any order of events during rotations", () => {
   const proxy = fc.nat({ max: 2 })
   const event: fc.Arbitrary<Event> = fc.oneof(
     fc.record({ kind: fc.constant("pass" as const), ms: fc.integer({ min: 1, max: TTL / 2 }) }),
@@ -221,7 +226,7 @@ describe("whatever happens during rotations", () => {
     )
   })
 
-  it("a mesh whose proxies do their part comes to the new root", () => {
+  it("completes the rotation if proxies do their part", () => {
     const mesh = new Mesh()
     const everyone = (...kinds: readonly ("connect" | "acknowledge" | "renew")[]) => {
       for (const kind of kinds) for (const index of mesh.proxies.keys()) mesh.apply({ kind, proxy: index })

@@ -15,9 +15,9 @@ import { rootFingerprint } from "./root-fingerprint.js"
 export type RotationPhase = "steady" | "distribute" | "sign" | "retire"
 
 interface Standing {
-  /** Whose key signs. */
+  /** The signing keys. */
   readonly current: AuthorityKeys
-  /** When the phase began, milliseconds since the epoch. */
+  /** When the phase began, in milliseconds since the epoch. */
   readonly since: number
   /** The last demand for a rotation that was met or is being met. */
   readonly demand: string
@@ -34,22 +34,22 @@ export interface RotationFacts {
    * An operator's request: any text that differs from the last one that was carried out. Undefined without a request.
    */
   readonly demand: string | undefined
-  /** Whether every connected proxy has acknowledged a bundle with these roots. */
+  /** Whether every connected proxy has acknowledged a bundle that contains these roots. */
   allTrust(fingerprints: readonly string[]): boolean
-  /** Whether every connected proxy has acknowledged a bundle with these roots and no other. */
+  /** Whether every connected proxy has acknowledged a bundle with exactly these roots. */
   allTrustOnly(fingerprints: readonly string[]): boolean
-  /** Whether every connected proxy's certificate comes from this root. */
+  /** Whether every connected proxy's certificate chains to this root. */
   allSignedBy(fingerprint: string): boolean
-  /** When the last leaf of the old root ends: a proxy that was away may come back with it until then. */
+  /** When the last leaf of the old root expires: until then a proxy that was offline may reconnect with it. */
   readonly lastOldExpiry: number
-  /** An operator wants the old root removed, even if proxies still depend on it. */
+  /** Whether an operator wants the old root removed even if proxies still depend on it. */
   readonly retireNow: boolean
 }
 
-/** A root with less than this share of its life left is replaced. */
+/** A root with less than this share of its lifetime left is replaced. */
 const RENEWAL_SHARE = 0.2
 
-/** The same state where nothing is to be done; never more than one phase further. */
+/** Returns the same state if there is nothing to do, and never advances by more than one phase. */
 export function advance(state: RotationState, facts: RotationFacts, makeRoot: () => AuthorityKeys): RotationState {
   const { current, demand } = state
   const next = { current, demand, since: facts.now }
@@ -74,15 +74,15 @@ export function advance(state: RotationState, facts: RotationFacts, makeRoot: ()
   }
 }
 
-/** PEM: what proxies are to trust. The root that signs comes first. */
+/** The trust bundle for proxies, as PEM. The signing root comes first. */
 export function bundleOf(state: RotationState): string {
   if (state.phase === "distribute") return mergeBundles(state.current.root, state.next.root)
   return state.phase === "sign" ? mergeBundles(state.current.root, state.previous.root) : state.current.root
 }
 
 /**
- * Who signs for the control plane's own listeners. A proxy that was away comes back knowing only the root it left with,
- * and must be able to hear of the new one: so the old root vouches for us as long as it is trusted at all.
+ * The keys that sign for the control plane's own listeners. A proxy that was offline knows only the root from before,
+ * and must be able to receive the new one. So the old root signs for our listeners as long as it is trusted at all.
  */
 export function servingKeys(state: RotationState): AuthorityKeys {
   return state.phase === "sign" ? state.previous : state.current

@@ -10,8 +10,8 @@ const hex = (text: string) => Buffer.from(text.replaceAll(" ", ""), "hex")
 describe("writing DER", () => {
   it.each<[string, Buffer, string]>([
     ["a number below 128", unsignedInteger(hex("7f")), "02 01 7f"],
-    ["a number with the top bit set stays positive", unsignedInteger(hex("80")), "02 02 00 80"],
-    ["leading zeros of a number are cut", unsignedInteger(hex("000001")), "02 01 01"],
+    ["a number whose top bit is set stays positive", unsignedInteger(hex("80")), "02 02 00 80"],
+    ["leading zeros of a number are removed", unsignedInteger(hex("000001")), "02 01 01"],
     ["zero", unsignedInteger(hex("00")), "02 01 00"],
     ["no digits are zero", unsignedInteger(hex("")), "02 01 00"],
     ["an identifier with large arcs", objectIdentifier("1.2.840.113549.1.1.11"), "06 09 2a864886f70d01010b"],
@@ -19,7 +19,7 @@ describe("writing DER", () => {
     ["unused bits", bitString(hex("06"), 1), "03 02 01 06"],
     ["nothing inside", sequence(), "30 00"],
     [
-      "a year until 2049 has two digits",
+      "a year up to 2049 has two digits",
       time(Date.UTC(2049, 11, 31, 23, 59, 59, 999)),
       `17 0d ${ascii("491231235959Z")}`,
     ],
@@ -36,28 +36,28 @@ describe("writing DER", () => {
 
 describe("reading DER", () => {
   it.each<[string, string]>([
-    ["an element cut in its length", "30"],
-    ["an element cut in its content", "30 02 00"],
+    ["an element truncated in its length", "30"],
+    ["an element truncated in its content", "30 02 00"],
     ["the indefinite length", "30 80 00 00"],
-    ["a long form where the short one does", "30 81 01 00"],
+    ["a long form although the short one suffices", "30 81 01 00"],
     ["a length with a leading zero", `30 82 00 80 ${"00".repeat(128)}`],
     ["a length of four octets", "30 84 00 00 00 01 00"],
     ["a tag of several octets", "1f 01 00"],
-    ["something after a good element", "05 00 05"],
+    ["something after a valid element", "05 00 05"],
   ])("rejects %s", (_, bytes) => {
     expect(readElements(hex(bytes))).toBeUndefined()
   })
 
-  it("rejects more elements than it ever needs", () => {
+  it("rejects more elements than the limit", () => {
     expect(readElements(Buffer.alloc(2 * 256).fill("0500", "hex"))).toHaveLength(256)
     expect(readElements(Buffer.alloc(2 * 257).fill("0500", "hex"))).toBeUndefined()
   })
 
-  it("rejects bits that do not fill octets if octets are required", () => {
+  it("rejects partial octets if whole octets are required", () => {
     expect(wholeBits(readOnly(bitString(hex("06"), 1), TAG.bitString))).toBeUndefined()
   })
 
-  it("reads back what was written, whatever it is", () => {
+  it("parses everything that it wrote", () => {
     const parts = fc.array(fc.tuple(fc.constantFrom(...Object.values(TAG)), fc.uint8Array({ maxLength: 300 })))
     fc.assert(
       fc.property(parts, list => {
@@ -68,7 +68,7 @@ describe("reading DER", () => {
     )
   })
 
-  it("covers every octet or says nothing, for any octets", () => {
+  it("parses every octet or returns nothing, for any octets", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 64 }), bytes => {
         const read = readElements(bytes)

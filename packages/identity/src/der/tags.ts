@@ -15,7 +15,7 @@ export const TAG = {
   set: 0x31,
 } as const
 
-/** A tag of the context in which it stands: `[n]` in ASN.1. */
+/** A context-specific tag: `[n]` in ASN.1. */
 export function contextTag(number: number, constructed: boolean): number {
   return 0x80 | (constructed ? 0x20 : 0) | number
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes DER (X.690): the few types that certificates and signing requests are made of. By hand, because signing is
-// what a control plane does for every workload at once after a rotation, and a general ASN.1 library is 50 times slower.
+// Writes DER (X.690): the few types that certificates and signing requests need. Without a library, because a control
+// plane signs for all workloads at once after a rotation, and a general ASN.1 library is 50 times slower.
 
 import { TAG } from "./tags.js"
 
@@ -27,7 +27,7 @@ export function sequence(...contents: readonly Uint8Array[]): Buffer {
   return element(TAG.sequence, ...contents)
 }
 
-/** Of big-endian octets, taken as a number without sign. */
+/** From big-endian octets of an unsigned number. */
 export function unsignedInteger(octets: Uint8Array): Buffer {
   let start = 0
   while (start < octets.length - 1 && octets[start] === 0) start++
@@ -44,7 +44,7 @@ export function boolean(value: boolean): Buffer {
 
 /** X.690 section 8.19, from the dotted form. */
 export function objectIdentifier(dotted: string): Buffer {
-  // An arc made of a UUID is longer than a number can hold.
+  // An arc that is a UUID exceeds the precision of a number.
   const [first = 0n, second = 0n, ...rest] = dotted.split(".").map(BigInt)
   const octets: number[] = []
   for (const arc of [first * 40n + second, ...rest]) {
@@ -71,7 +71,7 @@ export function null_(): Buffer {
   return element(TAG.null)
 }
 
-/** Of a number of milliseconds, cut to whole seconds. RFC 5280 section 4.1.2.5: two digits of the year until 2049. */
+/** From milliseconds, truncated to seconds. RFC 5280 section 4.1.2.5: years up to 2049 have two digits. */
 export function time(milliseconds: number): Buffer {
   const digits = new Date(milliseconds).toISOString().replaceAll(/[-:T]|\.\d+/g, "")
   return digits < "2050" && digits >= "1950"

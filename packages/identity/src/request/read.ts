@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parses an untrusted PKCS#10 signing request (RFC 2986). Only the public key is used, once its signature proves
-// possession of the private key. Subject and attributes are ignored, so that a caller cannot request an identity. Returns
-// a value for any input.
+// possession of the private key. Subject and attributes are ignored, so that a caller cannot request an identity.
+// Returns a value for any input.
 
 import { createPublicKey, type KeyObject, verify } from "node:crypto"
 import { type DerElement, readOnly, readWithin, wholeBits } from "../der/read.js"
@@ -25,9 +25,9 @@ const UNCOMPRESSED = 0x04
 const MIN_RSA_BITS = 2048
 const MAX_RSA_BITS = 4096
 const MIN_RSA_EXPONENT = 65_537n
-/** Large exponents have no use and slow down every verification by every peer. */
+/** Larger exponents are useless and slow down every verification by every peer. */
 const MAX_RSA_EXPONENT = 0xffff_ffffn
-/** SubjectPublicKeyInfo with the curve by name and the point uncompressed (RFC 5480 section 2), by OpenSSL's curve names. */
+/** SubjectPublicKeyInfo with a named curve and an uncompressed point (RFC 5480 section 2), by OpenSSL's curve names. */
 const EC_FORMS: ReadonlyMap<string, EcForm> = new Map([
   ["prime256v1", ecForm("1.2.840.10045.3.1.7", 32)],
   ["secp384r1", ecForm("1.3.132.0.34", 48)],
@@ -35,7 +35,7 @@ const EC_FORMS: ReadonlyMap<string, EcForm> = new Map([
 
 interface EcForm {
   readonly octets: number
-  /** All that stands before the point's coordinates. */
+  /** Everything before the point's coordinates. */
   readonly head: Buffer
 }
 
@@ -68,17 +68,18 @@ export function readSigningRequest(der: Uint8Array): SigningRequestResult {
   if (algorithm.keyType !== key.asymmetricKeyType || !verifies(algorithm.digest, information.raw, key, bits)) {
     return rejected("the signature of the signing request is not by its own key")
   }
-  // An elliptic key's form was compared octet by octet; an RSA key is written anew, since its form was not.
+  // The encoding of an EC key was compared octet by octet; an RSA key is encoded again, because its encoding was not
+  // checked.
   return { ok: true, publicKey: algorithm.keyType === "ec" ? spki : key.export({ type: "spki", format: "der" }) }
 }
 
-/** SubjectPublicKeyInfo of a CertificationRequestInfo that is well formed as far as we read it. */
+/** SubjectPublicKeyInfo of a CertificationRequestInfo whose parsed fields are well formed. */
 function publicKeyIn(information: DerElement | undefined): Buffer | undefined {
   const fields = readWithin(information, TAG.sequence)
   const [version, subject, spki, attributes] = fields ?? []
   if (version?.tag !== TAG.integer || !version.value.equals(Buffer.from([0]))) return undefined
   if (subject?.tag !== TAG.sequence || spki?.tag !== TAG.sequence || fields?.length !== 4) return undefined
-  // A copy, so that a key does not keep a whole message alive.
+  // A copy, so that a key does not keep the whole message alive.
   return attributes?.tag === ATTRIBUTES ? Buffer.from(spki.raw) : undefined
 }
 
@@ -97,7 +98,7 @@ function keyError(
   if (type === "ec") {
     const form = EC_FORMS.get(details?.namedCurve ?? "")
     if (form === undefined) return "the key is on another curve; use P-256 or P-384"
-    // A compressed point or a curve spelled out is the same key in another form, which not every TLS peer reads.
+    // A compressed point or an explicit curve is the same key in an encoding that some TLS peers cannot parse.
     return spki.length === form.octets && spki.subarray(0, form.head.length).equals(form.head)
       ? undefined
       : "the key is not in its usual form; name the curve and send the point uncompressed"
@@ -111,8 +112,8 @@ function keyError(
       publicExponent >= MIN_RSA_EXPONENT && publicExponent <= MAX_RSA_EXPONENT && publicExponent % 2n === 1n
     return usable ? undefined : "the exponent of the RSA key is not taken; use 65537"
   }
-  // Ed25519 among them: TLS 1.2 peers, FIPS builds and many TLS stacks do not offer it, and a workload that half of its
-  // callers cannot speak to is worse than a rejection here.
+  // This includes Ed25519: TLS 1.2 peers, FIPS builds and many TLS stacks do not support it, and a workload that half
+  // of its callers cannot connect to is worse than a rejection here.
   return `a key of the kind \`${type ?? "unknown"}\` is not taken; use P-256, P-384 or RSA`
 }
 
@@ -120,7 +121,7 @@ function verifies(digest: string | undefined, data: Buffer, key: KeyObject, sign
   try {
     return verify(digest, data, key, signature)
   } catch {
-    // Fails closed: what cannot be checked was not shown.
+    // Fail closed: a signature that cannot be checked proves nothing.
     return false
   }
 }

@@ -10,7 +10,7 @@ import { openssl } from "../testing/openssl.js"
 import { makeSigningRequest } from "./make.js"
 import { readSigningRequest } from "./read.js"
 
-/** An RSA key that says nothing by itself; to make one takes longer than all else that a case does. */
+/** An RSA key for all cases, because generating one takes longer than the rest of a case. */
 const RSA = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export({ type: "pkcs8", format: "pem" })
 
 function opensslRequest(arguments_: string): Buffer {
@@ -18,20 +18,20 @@ function opensslRequest(arguments_: string): Buffer {
   return openssl({ "rsa-2048": RSA }, command).written("csr")
 }
 
-describe("a signing request that we make", () => {
+describe("a signing request of ours", () => {
   const { privateKey, request } = makeSigningRequest()
 
-  it("is one for openssl", () => {
+  it("is valid for openssl", () => {
     const run = openssl({ csr: request }, "req -in csr -inform DER -noout -verify -text")
     expect(run.output).toContain("verify OK")
     expect(run.output).toMatch(/Subject: *\n/)
   })
 
-  it("is one for another library", async () => {
+  it("is valid for another library", async () => {
     expect(await new x509.Pkcs10CertificateRequest(request).verify()).toBe(true)
   })
 
-  it("holds the key that stays behind, and only its public half", () => {
+  it("contains only the public half of the key", () => {
     const publicKey = createPublicKey(privateKey).export({ type: "spki", format: "der" })
     expect(readSigningRequest(request)).toEqual({ ok: true, publicKey })
     const secret = Buffer.from(createPrivateKey(privateKey).export({ format: "jwk" }).d ?? "", "base64url")
@@ -39,12 +39,12 @@ describe("a signing request that we make", () => {
     expect(request.includes(secret)).toBe(false)
   })
 
-  it("is another one each time", () => {
+  it("is different each time", () => {
     expect(makeSigningRequest().request.equals(request)).toBe(false)
   })
 })
 
-describe("reading a signing request", () => {
+describe("parsing a signing request", () => {
   it.each([
     "-newkey ec -pkeyopt ec_paramgen_curve:P-256",
     "-newkey ec -pkeyopt ec_paramgen_curve:P-384 -sha384",
@@ -52,7 +52,7 @@ describe("reading a signing request", () => {
     "-key rsa-2048",
     "-newkey rsa:3072 -sha512",
     "-key rsa-2048 -addext subjectAltName=URI:spiffe://cluster.local/ns/a/sa/admin",
-  ])("takes the key of openssl's `%s`, and only the key", arguments_ => {
+  ])("takes only the key of openssl's `%s`", arguments_ => {
     const request = opensslRequest(arguments_)
     const publicKey = Buffer.from(new x509.Pkcs10CertificateRequest(request).publicKey.rawData)
     expect(readSigningRequest(request)).toEqual({ ok: true, publicKey })
@@ -97,13 +97,10 @@ describe("reading a signing request", () => {
   it.each<[string, Uint8Array]>([
     ["nothing", Buffer.alloc(0)],
     ["text", Buffer.from("-----BEGIN CERTIFICATE REQUEST-----")],
-    ["something after the request", Buffer.concat([good, Buffer.from([0])])],
-    ["a request that lacks its end", good.subarray(0, -1)],
-    ["one wrapped in another", element(0x30, good)],
-    [
-      "nesting without end",
-      Array.from({ length: 4000 }).reduce<Buffer>(inner => element(0x30, inner), Buffer.alloc(0)),
-    ],
+    ["data after the request", Buffer.concat([good, Buffer.from([0])])],
+    ["a truncated request", good.subarray(0, -1)],
+    ["a request wrapped in another", element(0x30, good)],
+    ["endless nesting", Array.from({ length: 4000 }).reduce<Buffer>(inner => element(0x30, inner), Buffer.alloc(0))],
   ])("rejects %s", (_, bytes) => {
     expect(readSigningRequest(bytes)).toMatchObject({ ok: false })
   })
@@ -114,7 +111,7 @@ describe("reading a signing request", () => {
   })
 
   it("rejects every request with one changed bit", () => {
-    // Every bit of the information is signed, and the rest is the signature or how to check it.
+    // Every bit of the information is signed, and the rest is the signature and its algorithm.
     for (let bit = 0; bit < good.length * 8; bit++) {
       const changed = Buffer.from(good)
       changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7))
@@ -122,7 +119,7 @@ describe("reading a signing request", () => {
     }
   })
 
-  it("answers with a value to whatever is made of good requests", () => {
+  it("returns a value for every mutation of valid requests", () => {
     const requests = [good, opensslRequest("-newkey rsa:2048")]
     const edit = fc.record({
       at: fc.nat(),
@@ -141,7 +138,7 @@ describe("reading a signing request", () => {
     )
   })
 
-  it("answers with a value to any octets", () => {
+  it("returns a value for any octets", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 2000, size: "max" }), bytes => {
         expect(readSigningRequest(bytes).ok).toBe(false)

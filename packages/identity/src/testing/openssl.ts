@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs openssl as a second implementation, with files in a temporary folder. Tests that use it have the tag
-// `needs/openssl`; where it is missing they are skipped, and files read as empty so that their modules still load.
+// `needs/openssl`; if openssl is missing they are skipped, and files read as empty so that their modules still load.
 
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -40,7 +40,7 @@ export function openssl(
       try {
         kept.set(name, readFileSync(join(folder, name)))
       } catch {
-        // The command failed before it wrote; its status says so.
+        // The command failed before it wrote the file; its status reports that.
       }
     }
     return {

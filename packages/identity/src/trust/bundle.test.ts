@@ -21,7 +21,7 @@ function leafOf(keys: Keys, identity = "spiffe://a/ns/b/sa/c") {
 }
 
 describe("a trust bundle", () => {
-  it("holds each root once, in the order of its first mention", () => {
+  it("contains each root once, in the order of first occurrence", () => {
     expect(mergeBundles(B.root + A.root, A.root, C.root + B.root)).toBe(B.root + A.root + C.root)
   })
 
@@ -30,7 +30,7 @@ describe("a trust bundle", () => {
     expect(mergeBundles(untidy)).toBe(A.root + B.root)
   })
 
-  it("tells each root's fingerprint and end", () => {
+  it("has each root's fingerprint and expiry", () => {
     const read = readBundle(A.root)
     expect(read.ok && read.certificates).toMatchObject([
       {
@@ -42,22 +42,22 @@ describe("a trust bundle", () => {
 
   it.each<[string, string, string]>([
     ["nothing", "", "holds no certificate"],
-    ["text alone", "our roots", "holds no certificate"],
-    ["a certificate without its end", A.root.replace(/-----END.*/, ""), "begun in line 1 has no end"],
+    ["only text", "our roots", "holds no certificate"],
+    ["a certificate without an end", A.root.replace(/-----END.*/, ""), "begun in line 1 has no end"],
     ["a certificate that begins in another", A.root.replace(/-----END.*/, "") + B.root, "has no end"],
     ["an end without a beginning", A.root.replace(/-----BEGIN.*/, ""), "ends a block that was not begun"],
     ["a damaged boundary", A.root.replace("BEGIN ", "BEGIN"), "line 1 is a damaged PEM boundary"],
     ["a certificate that lost a line", A.root.replace(/\n.{64}\n/, "\n"), "block 1 is not a readable certificate"],
-    ["what is not base64", A.root.replace(/\n.{64}\n/, "\n!\n"), "begun in line 1 is not base64"],
+    ["invalid base64", A.root.replace(/\n.{64}\n/, "\n!\n"), "begun in line 1 is not base64"],
     ["a private key", A.root + A.privateKey, "block 2 is `PRIVATE KEY`"],
     ["a workload's certificate", A.root + leafOf(A).certificateChain, "certificate 2 is not that of an authority"],
-    ["more than anyone writes", " ".repeat(1024 * 1024 + 1), "longer than 1048576 characters"],
+    ["more than the limit", " ".repeat(1024 * 1024 + 1), "longer than 1048576 characters"],
   ])("rejects %s", (_, pem, message) => {
     expect(readBundle(pem)).toEqual({ ok: false, message: expect.stringContaining(message) })
     expect(() => mergeBundles(pem)).toThrow(message)
   })
 
-  it("answers with a value to whatever text comes", () => {
+  it("returns a value for any text", () => {
     const piece = fc.oneof(
       fc.string(),
       fc.constantFrom("-----BEGIN CERTIFICATE-----\n", "-----END CERTIFICATE-----\n", A.root, "MIIB", "\n"),
@@ -71,11 +71,16 @@ describe("the signer of a chain", () => {
 
   it.each<[string, string, string, Keys | undefined]>([
     ["is the root that signed", leaf, B.root + A.root, A],
-    ["is nobody whom the bundle does not have", leaf, B.root, undefined],
+    ["is unknown if the bundle does not contain it", leaf, B.root, undefined],
     ["of a root is itself", A.root, A.root, A],
-    ["is unknown for what is no chain", "leaf", A.root, undefined],
-    ["is unknown where the bundle is none", leaf, "roots", undefined],
-    ["is not who stands behind an unrelated certificate", leafOf(B).certificateChain + A.root, A.root, undefined],
+    ["is unknown for an invalid chain", "leaf", A.root, undefined],
+    ["is unknown for an invalid bundle", leaf, "roots", undefined],
+    [
+      "is not the signer of an unrelated certificate in the chain",
+      leafOf(B).certificateChain + A.root,
+      A.root,
+      undefined,
+    ],
   ])("%s", (_, chain, bundle, expected) => {
     expect(signerOf(chain, bundle)).toBe(expected && new CertificateAuthority(expected, NOW).fingerprint)
   })
@@ -92,7 +97,7 @@ describe("the facts of a certificate", () => {
     expect(certificateFacts(A.root).spiffeId).toBeUndefined()
   })
 
-  it("cannot be told of what is no certificate", () => {
+  it("are rejected for an invalid certificate", () => {
     expect(() => certificateFacts("leaf")).toThrow("the certificate chain cannot be used: holds no certificate")
   })
 })

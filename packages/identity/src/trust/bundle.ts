@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trust bundles: the trusted roots as PEM. Each root once, in the order of its first occurrence, so that equal trust is
-// equal text and a bundle does not change without reason.
+// Trust bundles: the trusted roots as PEM. Each root occurs once, in the order of first occurrence, so that equal trust
+// is equal text and a bundle does not change without reason.
 
 import { createHash, type X509Certificate } from "node:crypto"
 import { IdentityError } from "../errors.js"
@@ -8,7 +8,7 @@ import { parseCertificate } from "../x509/parse-certificate.js"
 import { readPem, writePem } from "../x509/pem.js"
 
 export interface BundleCertificate {
-  /** Of this certificate alone. */
+  /** Of this certificate only. */
   readonly pem: string
   /** SHA-256 of the DER, lower-case hex. */
   readonly fingerprint: string
@@ -21,13 +21,13 @@ export type BundleResult =
   | { readonly ok: true; readonly certificates: readonly BundleCertificate[] }
   | { readonly ok: false; readonly message: string }
 
-/** Any certificates, in their order and each as often as it is written. At least one. */
+/** Parses any certificates, in order and with duplicates. At least one. */
 export function readCertificates(pem: string): BundleResult {
   const read = readPem(pem)
   if (!read.ok) return read
   const certificates: BundleCertificate[] = []
   for (const [index, { label, der }] of read.blocks.entries()) {
-    // A private key in a bundle would be handed to everyone: rejecting it is the least harmful answer.
+    // Fail closed: a private key in a bundle would be sent to everyone.
     if (label !== "CERTIFICATE") return { ok: false, message: `block ${index + 1} is \`${label}\`, not a certificate` }
     const certificate = parseCertificate(der)
     if (certificate === undefined) return { ok: false, message: `block ${index + 1} is not a readable certificate` }
@@ -36,7 +36,9 @@ export function readCertificates(pem: string): BundleResult {
   return certificates.length === 0 ? { ok: false, message: "holds no certificate" } : { ok: true, certificates }
 }
 
-/** Distinct roots. Rejects certificates of non-authorities: no peer could be verified with them. */
+/**
+ * Parses distinct roots. Rejects certificates that are not authorities, because no peer could be verified with them.
+ */
 export function readBundle(pem: string): BundleResult {
   const read = readCertificates(pem)
   if (!read.ok) return read
@@ -45,7 +47,7 @@ export function readBundle(pem: string): BundleResult {
   return { ok: true, certificates: distinct(read.certificates) }
 }
 
-/** All roots of all bundles, in the order given. */
+/** All roots of all bundles, in order, without duplicates. */
 export function mergeBundles(...bundles: readonly string[]): string {
   const all = bundles.flatMap(bundle => {
     const read = readBundle(bundle)

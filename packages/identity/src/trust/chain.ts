@@ -4,10 +4,10 @@
 import type { X509Certificate } from "node:crypto"
 import { type BundleCertificate, readBundle, readCertificates } from "./bundle.js"
 
-/** Longer chains exist in no mesh; each certificate costs a signature to check. */
+/** No mesh has longer chains, and each certificate costs a signature check. */
 const MAX_CHAIN = 10
 
-/** The root that the chain, leaf first, leads to. Dates are not looked at. */
+/** The root that the chain, leaf first, leads to. Dates are not checked. */
 export function rootOf(
   chain: readonly BundleCertificate[],
   roots: readonly BundleCertificate[],
@@ -22,7 +22,7 @@ export function rootOf(
   return undefined
 }
 
-/** Fingerprint of the root that the chain leads to; undefined where the bundle has none, or one of the two is unreadable. */
+/** Fingerprint of the chain's root; undefined if the bundle does not contain it, or either is unreadable. */
 export function signerOf(pemChain: string, trustBundlePem: string): string | undefined {
   const chain = readCertificates(pemChain)
   const roots = readBundle(trustBundlePem)

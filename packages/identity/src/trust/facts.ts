@@ -13,13 +13,13 @@ export interface CertificateFacts {
   /** Milliseconds since the epoch. */
   readonly notBefore: number
   readonly notAfter: number
-  /** Where the certificate has exactly one URI, and that is an identity (X509-SVID section 2). */
+  /** Set if the certificate has exactly one URI, and that is an identity (X509-SVID section 2). */
   readonly spiffeId: string | undefined
-  /** The Pod it was signed for, where it was signed for one. */
+  /** The Pod that it was signed for, if any. */
   readonly pod: CertifiedPod | undefined
 }
 
-/** Of the first certificate. */
+/** The facts of the chain's first certificate. */
 export function certificateFacts(pemChain: string): CertificateFacts {
   const read = readCertificates(pemChain)
   if (!read.ok) throw new IdentityError("bad-material", `the certificate chain cannot be used: ${read.message}`)

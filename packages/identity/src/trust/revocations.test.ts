@@ -7,16 +7,16 @@ const A = "spiffe://cluster.local/ns/foo/sa/a"
 const B = "spiffe://cluster.local/ns/foo/sa/b"
 
 describe("revocations", () => {
-  it("are read a line each, without comments, sorted, each once", () => {
+  it("are parsed by line, without comments, sorted, without duplicates", () => {
     const identities = `# left the company\n${B}\r\n\n  ${A}  # 2026-11-15\n${B}\n`
     expect(parseRevocations({ identities })).toEqual({ identities: [A, B], serials: [], errors: [] })
   })
 
-  it("are none where nothing is written", () => {
+  it("are empty without entries", () => {
     expect(parseRevocations({})).toEqual({ identities: [], serials: [], errors: [] })
   })
 
-  it("name identities as policies do, too", () => {
+  it("may name identities as policies do", () => {
     expect(parseRevocations({ identities: A.slice("spiffe://".length) }).identities).toEqual([A])
   })
 
@@ -27,15 +27,18 @@ describe("revocations", () => {
     ["0x4F0a", "4F0A"],
     ["0", "0"],
     ["7".repeat(40), "7".repeat(40)],
-  ])("write the serial `%s` as `%s`", (serials, expected) => {
+  ])("normalise the serial `%s` to `%s`", (serials, expected) => {
     expect(parseRevocations({ serials })).toEqual({ identities: [], serials: [expected], errors: [] })
   })
 
-  it.each(["4f0g", "4f:0", ":4f", "4f 0a", "-4f", "0x", "7".repeat(41), "🙂"])("report the serial `%s`", line => {
-    const { serials, errors } = parseRevocations({ serials: `4f0a\n${line}\n4f0b` })
-    expect(serials).toEqual(["4F0A", "4F0B"])
-    expect(errors).toMatchObject([{ list: "serials", line: 2, message: expect.stringContaining(`\`${line}\``) }])
-  })
+  it.each(["4f0g", "4f:0", ":4f", "4f 0a", "-4f", "0x", "7".repeat(41), "🙂"])(
+    "report the invalid serial `%s`",
+    line => {
+      const { serials, errors } = parseRevocations({ serials: `4f0a\n${line}\n4f0b` })
+      expect(serials).toEqual(["4F0A", "4F0B"])
+      expect(errors).toMatchObject([{ list: "serials", line: 2, message: expect.stringContaining(`\`${line}\``) }])
+    },
+  )
 
   it.each([
     ["commas", `${A},${B}`],
@@ -47,12 +50,12 @@ describe("revocations", () => {
     ["a list in JSON", JSON.stringify([A, B])],
     ["another case of scheme and trust domain", `SPIFFE://${A.slice(9)}\nSpiffe://Cluster.Local/ns/foo/sa/b`],
     ["line ends of another system", `${A}\r${B}`],
-  ])("are read with %s", (_, identities) => {
+  ])("are parsed with %s", (_, identities) => {
     expect(parseRevocations({ identities })).toEqual({ identities: [A, B], serials: [], errors: [] })
   })
 
   it.each(["4f0a,4f0b", "4F-0A\n4F-0B", "- 4f0a\n- 4f0b", "serial=4F0A\nserial=4F0B", '["4f:0a", "4f:0b"]'])(
-    "are read from the serials `%s`",
+    "are parsed from the serials `%s`",
     serials => {
       expect(parseRevocations({ serials })).toEqual({ identities: [], serials: ["4F0A", "4F0B"], errors: [] })
     },
@@ -64,7 +67,7 @@ describe("revocations", () => {
     ["serial", "the key `serial` is not read; write `serials`"],
     ["people", "the key `people` is not read; `identities` and `serials` are"],
     ["__proto__", "the key `__proto__` is not read; `identities` and `serials` are"],
-  ])("report the key `%s`, and what is beside it counts", (key, message) => {
+  ])("report the key `%s`, and keep the other keys", (key, message) => {
     const data = Object.fromEntries([
       [key, A],
       ["identities", B],
@@ -85,12 +88,12 @@ describe("revocations", () => {
     },
   )
 
-  it("show no more than the beginning of a long line", () => {
+  it("show only the beginning of a long line", () => {
     const [error] = parseRevocations({ identities: "x".repeat(10_000) }).errors
     expect(error?.message.length).toBeLessThan(200)
   })
 
-  it("never lose a good line to its neighbours", () => {
+  it("never lose a valid line because of its neighbours", () => {
     const other = fc.string().map(text => text.replaceAll("\n", " "))
     fc.assert(
       fc.property(fc.array(other), fc.array(other), (before, after) => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses revocation lists as people write them: one entry per line or separated by commas, with or without dashes and
-// quotes, comments after `#`. Unreadable entries are reported and do not affect others: a revocation that is silently
-// ignored is the worst case.
+// Parses revocation lists as users write them: one entry per line or separated by commas, with or without dashes and
+// quotes, comments after `#`. Invalid entries are reported and do not affect others: the worst case would be a
+// revocation that is silently ignored.
 
 import { parseSpiffeId } from "@merlon/policy/request"
 import { nearest } from "@merlon/policy/shape"
@@ -11,7 +11,7 @@ const LISTS = ["identities", "serials"] as const
 type List = (typeof LISTS)[number]
 
 export interface RevocationError {
-  /** The key it stands under. */
+  /** The key of the list. */
   readonly list: string
   /** From 1; undefined if the key itself is invalid. */
   readonly line: number | undefined
@@ -19,9 +19,9 @@ export interface RevocationError {
 }
 
 export interface RevocationLists {
-  /** `spiffe://…`, sorted, each once. */
+  /** `spiffe://…`, sorted, without duplicates. */
   readonly identities: readonly string[]
-  /** Upper-case hex without leading zeros, sorted, each once. */
+  /** Upper-case hex without leading zeros, sorted, without duplicates. */
   readonly serials: readonly string[]
   readonly errors: readonly RevocationError[]
 }
@@ -31,7 +31,7 @@ const SERIAL = /^(0x)?[0-9a-f]{1,40}$/i
 const OCTETS = /^[0-9a-f]{2}(?:[:-][0-9a-f]{2}){0,19}$/i
 const SHOWN = 80
 
-/** By key, as the data of a ConfigMap. */
+/** By key, as in the data of a ConfigMap. */
 export function parseRevocations(data: { readonly [key: string]: string }): RevocationLists {
   const errors: RevocationError[] = []
   for (const key of Object.keys(data)) {
@@ -64,7 +64,7 @@ function readList(list: List, text = "", errors: RevocationError[]): readonly st
   return [...found].sort()
 }
 
-/** A serial may be written in groups, so that white space within one would tell two apart that are one. */
+/** A serial may contain white space between groups of digits, so serials are not split there. */
 function entriesOf(list: List, line: string): readonly string[] {
   const between = list === "identities" ? /[,;\s[\]]+/ : /[,;[\]]+/
   return line
@@ -79,13 +79,13 @@ function entriesOf(list: List, line: string): readonly string[] {
     .filter(entry => entry !== "")
 }
 
-/** RFC 3986 sections 3.1 and 3.2.2: scheme and host have no case. Policies leave out the scheme, so people will here. */
+/** RFC 3986 sections 3.1 and 3.2.2: scheme and host are case-insensitive. The scheme is optional, as in policies. */
 function readIdentity(entry: string): string | undefined {
   const [trustDomain = "", ...path] = entry.replace(/^spiffe:\/\//i, "").split("/")
   return parseSpiffeId(`spiffe://${[trustDomain.toLowerCase(), ...path].join("/")}`)?.uri
 }
 
-/** `serial=` is how openssl prints it. */
+/** openssl prints serials with the prefix `serial=`. */
 function readSerial(entry: string): string | undefined {
   const digits = entry.replace(/^serial\s*=\s*/i, "")
   if (!SERIAL.test(digits) && !OCTETS.test(digits)) return undefined

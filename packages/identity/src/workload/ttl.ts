@@ -10,14 +10,16 @@ export interface TtlLimits {
 const HOUR = 3_600_000
 
 /**
- * A stolen key is usable until its certificate expires. The operator of a mesh may allow longer, a workload may not.
+ * A stolen key is usable until its certificate expires. The operator of a mesh may allow longer lifetimes, a workload
+ * may not.
  */
 export const DEFAULT_TTL_LIMITS: TtlLimits = { defaultMs: 24 * HOUR, maxMs: 24 * HOUR, minMs: 60_000 }
 
 export type TtlResult = { readonly ok: true; readonly ttlMs: number } | { readonly ok: false; readonly message: string }
 
 /**
- * Zero or less asks for the default. A value outside the limits is rejected and not adjusted: the caller relies on it.
+ * Zero or less requests the default. A value outside the limits is rejected and not adjusted, because the caller relies
+ * on it.
  */
 export function clampTtl(requestedMs: number, { defaultMs, maxMs, minMs }: TtlLimits = DEFAULT_TTL_LIMITS): TtlResult {
   if (requestedMs <= 0) return { ok: true, ttlMs: Math.min(defaultMs, maxMs) }

@@ -8,18 +8,18 @@ import { clampTtl } from "./ttl.js"
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
-describe("the life of a workload's certificate", () => {
+describe("the lifetime of a workload's certificate", () => {
   it.each([
     [0, DAY],
     [-1, DAY],
     [HOUR, HOUR],
     [60_000, 60_000],
     [DAY, DAY],
-  ])("asked for %i ms is %i ms", (requested, ttlMs) => {
+  ])("requested as %i ms is %i ms", (requested, ttlMs) => {
     expect(clampTtl(requested)).toEqual({ ok: true, ttlMs })
   })
 
-  it("is by default no longer than allowed", () => {
+  it("is by default no longer than the limit", () => {
     expect(clampTtl(0, { defaultMs: DAY, maxMs: HOUR, minMs: 1 })).toEqual({ ok: true, ttlMs: HOUR })
   })
 
@@ -28,7 +28,7 @@ describe("the life of a workload's certificate", () => {
     [59_000, "a life of `59 s` is shorter than allowed; ask for at least 60 s"],
     [Number.NaN, "longer than allowed"],
     [Number.POSITIVE_INFINITY, "longer than allowed"],
-  ])("is not %i ms", (requested, message) => {
+  ])("may not be %i ms", (requested, message) => {
     expect(clampTtl(requested)).toEqual({ ok: false, message: expect.stringContaining(message) })
   })
 })
@@ -38,12 +38,12 @@ describe("renewal", () => {
     [0.5, 12 * HOUR],
     [0, 12 * HOUR - 0.01 * DAY],
     [1, 12 * HOUR + 0.01 * DAY],
-  ])("of a day's certificate with chance %f is due after %i ms", (random, after) => {
+  ])("of a certificate for a day with random number %f is due after %i ms", (random, after) => {
     const now = 1_000_000
     expect(renewAt({ notBefore: now - BACKDATE_MS, notAfter: now + DAY }, () => random)).toBe(now + after)
   })
 
-  it("is due within the life and never without a pause, however short the life", () => {
+  it("is due within the lifetime and after a pause, however short the lifetime", () => {
     const moment = fc.integer({ min: 0, max: 2 ** 42 })
     fc.assert(
       fc.property(
@@ -59,7 +59,7 @@ describe("renewal", () => {
     )
   })
 
-  it("of a certificate that others made without dating it back is due within its life", () => {
+  it("of a certificate that was not backdated is due within its lifetime", () => {
     fc.assert(
       fc.property(fc.integer({ min: 20_000, max: DAY }), life => {
         expect(renewAt({ notBefore: 0, notAfter: life }, () => 1)).toBeLessThan(life)

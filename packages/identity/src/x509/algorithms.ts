@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which keys sign, with which digest, and how that is named in a certificate.
+// Which keys sign with which digest, and the identifier of the algorithm in a certificate.
 
 import type { KeyObject } from "node:crypto"
 import { null_, objectIdentifier, sequence } from "../der/write.js"
 
 export interface SignatureAlgorithm {
-  /** Undefined where the key's own scheme fixes it. */
+  /** Undefined if the type of the key determines it. */
   readonly digest: "sha256" | "sha384" | "sha512" | undefined
   readonly keyType: "ec" | "rsa" | "ed25519"
   /** AlgorithmIdentifier, DER. */
   readonly identifier: Buffer
 }
 
-// RFC 5758 section 3.2: ECDSA has no parameters. RFC 4055 section 5: RSA has NULL. RFC 8410 section 3: Ed25519 has none.
+// RFC 5758 section 3.2: ECDSA has no parameters. RFC 4055 section 5: RSA has NULL. RFC 8410 section 3: Ed25519 has
+// none.
 const ecdsa = (digest: "sha256" | "sha384" | "sha512", oid: string): SignatureAlgorithm => ({
   digest,
   keyType: "ec",
@@ -36,10 +37,10 @@ const ED25519: SignatureAlgorithm = {
   identifier: sequence(objectIdentifier("1.3.101.112")),
 }
 
-/** SHA-1 and weaker are no signatures at all. */
+/** Accepted for signing requests. SHA-1 and weaker digests prove nothing. */
 export const REQUEST_ALGORITHMS = [ECDSA_SHA256, ECDSA_SHA384, ECDSA_SHA512, RSA_SHA256, RSA_SHA384, RSA_SHA512]
 
-/** What an authority with this key signs with; undefined where it cannot sign. */
+/** The algorithm with which an authority signs with this key; undefined if it cannot. */
 export function signingAlgorithm({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject) {
   if (asymmetricKeyType === "rsa") return RSA_SHA256
   if (asymmetricKeyType === "ed25519") return ED25519

@@ -11,7 +11,7 @@ export interface CertificateParts {
   /** Name, DER. */
   readonly issuer: Uint8Array
   readonly subject: Uint8Array
-  /** Milliseconds since the epoch, cut to seconds. */
+  /** Milliseconds since the epoch, truncated to seconds. */
   readonly notBefore: number
   readonly notAfter: number
   /** SubjectPublicKeyInfo, DER. */
@@ -21,7 +21,7 @@ export interface CertificateParts {
 
 const VERSION_3 = element(contextTag(0, true), unsignedInteger(Buffer.from([2])))
 
-/** A certificate, DER. */
+/** Returns a certificate, DER. */
 export function buildCertificate(parts: CertificateParts, key: KeyObject, algorithm: SignatureAlgorithm): Buffer {
   const { serial, issuer, subject, notBefore, notAfter, publicKey, extensions } = parts
   const signed = sequence(

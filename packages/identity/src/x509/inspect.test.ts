@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Certificates as OpenSSL writes them, some with names that only an attacker would ask for, and some taken apart and put
-// together as no authority would.
+// Certificates that OpenSSL writes, some with names that only an attacker would request, and some that are modified in
+// ways that no authority would.
 // @module-tag needs/openssl
 
 import { generateKeyPairSync, X509Certificate } from "node:crypto"
@@ -17,14 +17,14 @@ const ID = "spiffe://cluster.local/ns/shop/sa/frontend"
 const ADMIN = "spiffe://cluster.local/ns/admin/sa/root"
 const key = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ type: "pkcs8", format: "pem" })
 
-/** Self-signed by OpenSSL, with these lines as its extensions. */
+/** A certificate that is self-signed by OpenSSL, with these extensions. */
 function certificate(...extensions: readonly string[]): Buffer {
   const config = ["[req]", "distinguished_name=dn", "prompt=no", "x509_extensions=v3", "[dn]", "CN=x", "[v3]"]
   const files = { "key.pem": key, "req.cnf": [...config, ...extensions, ""].join("\n") }
   return openssl(files, "req -x509 -key key.pem -config req.cnf -outform DER -out made.der").written("made.der")
 }
 
-/** The alternative names in these bytes, whatever they are: OpenSSL signs what it is told. */
+/** A certificate whose alternative names are these bytes, valid or not: OpenSSL signs anything. */
 function withNames(value: Buffer): Buffer {
   return certificate(`subjectAltName=DER:${value.toString("hex")}`)
 }
@@ -35,7 +35,7 @@ const namesOf = (bytes: Buffer) => inspectCertificate(bytes)?.names
 
 const honest = certificate(`subjectAltName=critical,URI:${ID},DNS:a.example,DNS:b.example,IP:127.0.0.1`)
 
-describe("a certificate as an honest authority writes it", () => {
+describe("an ordinary certificate", () => {
   it("has the names that OpenSSL prints", () => {
     const printed = new X509Certificate(honest).subjectAltName
     expect(printed).toBe(`URI:${ID}, DNS:a.example, DNS:b.example, IP Address:127.0.0.1`)
@@ -43,12 +43,12 @@ describe("a certificate as an honest authority writes it", () => {
     expect(inspectCertificate(honest)?.identity?.uri).toBe(ID)
   })
 
-  it("has no names where none were asked for", () => {
+  it("has no names if none were requested", () => {
     const plain = certificate("basicConstraints=CA:FALSE")
     expect(inspectCertificate(plain)).toMatchObject({ names: { uris: [], dns: [] }, identity: undefined })
   })
 
-  it("says whether it is an authority, for what, and over how many", () => {
+  it("says whether it is an authority, its key usage and its path length", () => {
     const authority = certificate("basicConstraints=critical,CA:TRUE,pathlen:3", "keyUsage=critical,keyCertSign")
     expect(inspectCertificate(authority)).toMatchObject({ authority: true, pathLength: 3, signsCertificates: true })
     const leaf = certificate("basicConstraints=CA:FALSE", "keyUsage=digitalSignature")
@@ -66,14 +66,14 @@ describe("a certificate that may sign others proves no workload", () => {
     expect(read).toMatchObject({ names: { uris: [ID], dns: [] }, identity: undefined })
   })
 
-  it("but a leaf does", () => {
+  it("a leaf proves one", () => {
     const usage = "keyUsage=critical,digitalSignature,keyEncipherment"
     const leaf = certificate(`subjectAltName=URI:${ID}`, "basicConstraints=critical,CA:FALSE", usage)
     expect(inspectCertificate(leaf)?.identity?.uri).toBe(ID)
   })
 })
 
-describe("names that are read literally and make no identity", () => {
+describe("names that are parsed literally and are not an identity", () => {
   it.each<[string, Buffer, ReturnType<typeof namesOf>]>([
     ["two URIs", sequence(uri(ID), uri(ADMIN)), { uris: [ID, ADMIN], dns: [] }],
     ["the same URI twice", sequence(uri(ID), uri(ID)), { uris: [ID, ID], dns: [] }],
@@ -85,11 +85,7 @@ describe("names that are read literally and make no identity", () => {
     ],
     ["an empty URI", sequence(uri("")), { uris: [""], dns: [] }],
     ["no name at all", sequence(), { uris: [], dns: [] }],
-    [
-      "a URI under the tag of a structure",
-      sequence(element(contextTag(6, true), Buffer.from(ID))),
-      { uris: [], dns: [] },
-    ],
+    ["a URI with a constructed tag", sequence(element(contextTag(6, true), Buffer.from(ID))), { uris: [], dns: [] }],
   ])("%s", (_, value, names) => {
     const read = inspectCertificate(withNames(value))
     expect(read?.names).toEqual(names)
@@ -100,20 +96,20 @@ describe("names that are read literally and make no identity", () => {
 describe("names that make the certificate unreadable", () => {
   const idBytes = Buffer.from(ID)
   it.each<[string, Buffer]>([
-    ["a URI with a NUL behind it", sequence(uri(`${ID}\0.evil.example`))],
-    ["a host name with a NUL, beside a good URI", sequence(uri(ID), dns("a.example\0.evil"))],
+    ["a URI followed by a NUL", sequence(uri(`${ID}\0.evil.example`))],
+    ["a host name with a NUL, next to a valid URI", sequence(uri(ID), dns("a.example\0.evil"))],
     ["a URI with a line break", sequence(uri(`${ID}\n`))],
     ["a URI with a byte beyond ASCII", sequence(uri(`${ID}\xf6`))],
-    ["a URI with an UTF-8 letter", sequence(element(GENERAL_NAME.uri, Buffer.from(`${ID}ö`, "utf8")))],
-    ["a rest behind the list", Buffer.concat([sequence(uri(ID)), Buffer.from([5, 0])])],
-    ["a second list behind the first", Buffer.concat([sequence(uri(ID)), sequence(uri(ADMIN))])],
-    ["a set in place of the list", element(TAG.set, uri(ID))],
-    ["a list cut short", sequence(dns("a"), uri(ID)).subarray(0, 20)],
-    ["a length that is written too long", sequence(Buffer.from([0x86, 0x81, ID.length]), idBytes)],
+    ["a URI with a UTF-8 letter", sequence(element(GENERAL_NAME.uri, Buffer.from(`${ID}ö`, "utf8")))],
+    ["data after the list", Buffer.concat([sequence(uri(ID)), Buffer.from([5, 0])])],
+    ["a second list after the first", Buffer.concat([sequence(uri(ID)), sequence(uri(ADMIN))])],
+    ["a set instead of the list", element(TAG.set, uri(ID))],
+    ["a truncated list", sequence(dns("a"), uri(ID)).subarray(0, 20)],
+    ["a length that is not in its shortest form", sequence(Buffer.from([0x86, 0x81, ID.length]), idBytes)],
     ["a length with a leading zero", sequence(Buffer.from([0x86, 0x82, 0, ID.length]), idBytes)],
     ["a length beyond the end", sequence(Buffer.from([0x86, ID.length + 1]), idBytes)],
-    ["a length that a signed number takes for -1", sequence(Buffer.from([0x86, 0x84, 255, 255, 255, 255]), idBytes)],
-    ["a length that is not said", sequence(Buffer.from([0x86, 0x80]), idBytes, Buffer.from([0, 0]))],
+    ["a length that is -1 as a signed number", sequence(Buffer.from([0x86, 0x84, 255, 255, 255, 255]), idBytes)],
+    ["an indefinite length", sequence(Buffer.from([0x86, 0x80]), idBytes, Buffer.from([0, 0]))],
     ["a tag of several octets", sequence(Buffer.from([0x9f, 0x06, ID.length]), idBytes)],
     ["too many names", sequence(uri(ID), ...Array.from({ length: 256 }, () => dns("a")))],
   ])("%s", (_, value) => {
@@ -121,7 +117,7 @@ describe("names that make the certificate unreadable", () => {
   })
 })
 
-describe("a certificate put together as no authority would", () => {
+describe("a modified certificate", () => {
   const parts = readWithin(readOnly(honest, TAG.sequence), TAG.sequence) ?? []
   const signed = readWithin(parts[0], TAG.sequence) ?? []
   const explicit = contextTag(3, true)
@@ -134,7 +130,7 @@ describe("a certificate put together as no authority would", () => {
   const unknown = objectIdentifier("1.2.3.4")
   const value = octetString(Buffer.alloc(1))
 
-  it("is read as before where nothing was changed", () => {
+  it("is parsed as before if nothing was changed", () => {
     expect(extended()).toEqual(honest)
     expect(namesOf(extended(extension("1.2.3.4", true, Buffer.alloc(1))))).toEqual(namesOf(honest))
   })
@@ -150,19 +146,19 @@ describe("a certificate put together as no authority would", () => {
       "two lists of extensions under one tag",
       rebuilt(...own, element(explicit, sequence(extensions), sequence(extensions))),
     ],
-    ["a rest behind an extension's value", extended(sequence(unknown, value, value))],
-    ["something else before an extension's value", extended(sequence(unknown, unknown, value))],
+    ["data after an extension's value", extended(sequence(unknown, value, value))],
+    ["data before an extension's value", extended(sequence(unknown, unknown, value))],
     ["an extension without identifier", extended(sequence(value))],
-    ["an extension whose identifier is something else", extended(sequence(value, value))],
+    ["an extension with an invalid identifier", extended(sequence(value, value))],
     ["an extension without value", extended(sequence(unknown))],
-    ["an extension that is none", extended(unknown)],
+    ["an invalid extension", extended(unknown)],
     ["no version", rebuilt(...own.slice(1), element(explicit, sequence(extensions)))],
     [
-      "a path length below zero",
+      "a negative path length",
       extended(extension(OID.basicConstraints, true, sequence(boolean(true), Buffer.from([2, 1, 0xff])))),
     ],
-    ["something behind it", Buffer.concat([honest, Buffer.from([0])])],
-    ["another one behind it", Buffer.concat([honest, honest])],
+    ["data after it", Buffer.concat([honest, Buffer.from([0])])],
+    ["a second certificate after it", Buffer.concat([honest, honest])],
     ["half of it", honest.subarray(0, honest.length / 2)],
     ["nothing of it", Buffer.alloc(0)],
   ])("%s", (_, bytes) => {
@@ -170,7 +166,7 @@ describe("a certificate put together as no authority would", () => {
   })
 })
 
-it("never throws and never finds a name that is not there", () => {
+it("never throws and never finds a name that is not in the certificate", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), bytes => {
       expect(inspectCertificate(bytes)?.names.uris ?? []).not.toContain(ID)

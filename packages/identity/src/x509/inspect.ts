@@ -10,18 +10,18 @@ import { objectIdentifier } from "../der/write.js"
 import { type CertifiedPod, GENERAL_NAME, OID } from "./extensions.js"
 
 export interface Inspected {
-  /** Name, DER: what certificates that this one signs carry as their issuer. */
+  /** Name, DER: the issuer of certificates that this one signs. */
   readonly subject: Buffer
   readonly keyIdentifier: Buffer | undefined
-  /** Where the certificate is a leaf with exactly one URI, and that is an identity (X509-SVID sections 2 and 5.2). */
+  /** Set if the certificate is a leaf with exactly one URI, and that is an identity (X509-SVID sections 2 and 5.2). */
   readonly identity: SpiffeId | undefined
   readonly names: SubjectAltNames
   readonly authority: boolean
-  /** How many authorities may stand between this one and a leaf. */
+  /** How many authorities may be between this one and a leaf. */
   readonly pathLength: number | undefined
   /** Whether its key may sign certificates. */
   readonly signsCertificates: boolean
-  /** The Pod it was signed for, where it was signed for one. */
+  /** The Pod that it was signed for, if any. */
   readonly pod: CertifiedPod | undefined
 }
 
@@ -30,14 +30,14 @@ export interface SubjectAltNames {
   readonly dns: readonly string[]
 }
 
-/** Where each part stands in the signed part of a version 3 certificate (RFC 5280 section 4.1). */
+/** Positions in the signed part of a version 3 certificate (RFC 5280 section 4.1). */
 const SUBJECT = 5
 const EXTENSIONS = contextTag(3, true)
 /** RFC 5280 section 4.2.1.3, bits 5 and 6. */
 const KEY_CERT_SIGN = 0b0000_0100
 const CRL_SIGN = 0b0000_0010
 
-/** Undefined where the certificate is not one of version 3 in DER, has an extension twice or a name that does not print. */
+/** Undefined if it is not a version 3 certificate in DER, has a repeated extension or a name that is not printable. */
 export function inspectCertificate(certificate: Uint8Array): Inspected | undefined {
   const signed = readWithin(readWithin(readOnly(certificate, TAG.sequence), TAG.sequence)?.[0], TAG.sequence)
   const subject = signed?.[SUBJECT]
@@ -54,7 +54,7 @@ export function inspectCertificate(certificate: Uint8Array): Inspected | undefin
   return {
     subject: subject.raw,
     keyIdentifier: identifier && readOnly(identifier, TAG.octetString)?.value,
-    // An authority's certificate proves no workload, whatever it names: only leaves do.
+    // Only leaves authenticate workloads; an authority's certificate never does, whatever its names.
     identity:
       constraints.authority || ((usage ?? 0) & (KEY_CERT_SIGN | CRL_SIGN)) !== 0 ? undefined : identityIn(names),
     names,
@@ -71,7 +71,7 @@ const KNOWN = new Map(
   ]),
 )
 
-/** Contents of the extensions that are read here, by identifier. */
+/** Contents of the extensions that are parsed here, by identifier. */
 function extensionsOf([explicit, ...others]: readonly DerElement[]): ReadonlyMap<string, Buffer> | undefined {
   const found = new Map<string, Buffer>()
   if (explicit === undefined) return found
@@ -84,7 +84,7 @@ function extensionsOf([explicit, ...others]: readonly DerElement[]): ReadonlyMap
     if (id?.tag !== TAG.objectIdentifier || value?.tag !== TAG.octetString || rest.length > 0) return undefined
     const known = KNOWN.get(id.raw.toString("hex"))
     if (known === undefined) continue
-    // RFC 5280 section 4.2: no extension twice. Two readers might otherwise believe different ones.
+    // RFC 5280 section 4.2: no repeated extensions. Two parsers might otherwise use different ones.
     if (found.has(known)) return undefined
     found.set(known, value.value)
   }
@@ -101,14 +101,15 @@ function namesIn(extension: Buffer | undefined): SubjectAltNames | undefined {
     const names = tag === GENERAL_NAME.uri ? uris : tag === GENERAL_NAME.dns ? dns : undefined
     if (names === undefined) continue
     const text = value.toString("latin1")
-    // IA5String, and of that what prints: a NUL, a line break or a letter beyond ASCII is an attempt at something.
+    // IA5String, printable characters only: a NUL, a line break or a non-ASCII letter is an attempt to confuse a
+    // parser.
     if (!/^[\x20-\x7e]*$/.test(text)) return undefined
     names.push(text)
   }
   return { uris, dns }
 }
 
-/** With two URIs it would be a matter of taste who the holder is. */
+/** With two URIs it would be ambiguous who the holder is. */
 function identityIn({ uris: [uri, ...others] }: SubjectAltNames): SpiffeId | undefined {
   return uri === undefined || others.length > 0 ? undefined : parseSpiffeId(uri)
 }
@@ -119,7 +120,7 @@ function podIn(extension: Buffer): CertifiedPod | undefined {
   return { name: name.value.toString("utf8"), uid: uid.value.toString("utf8") }
 }
 
-/** The first eight bits; none of them where they cannot be read. */
+/** The first eight bits; 0 if they are invalid. */
 function usageIn(extension: Buffer | undefined): number | undefined {
   return extension && (readOnly(extension, TAG.bitString)?.value[1] ?? 0)
 }
@@ -133,7 +134,7 @@ function constraintsIn(extension: Buffer | undefined) {
   const authority = flag?.tag === TAG.boolean && flag.value[0] === 0xff
   if (length === undefined) return { authority, pathLength: undefined }
   const [pathLength = -1, ...more] = length.value
-  // With the top bit it would be below zero, which is no number of authorities and must not pass for a large one.
+  // With the top bit set it would be negative, which is invalid and must not be taken for a large number.
   if (length.tag !== TAG.integer || pathLength < 0 || pathLength > 0x7f || more.length > 0) return undefined
   return { authority, pathLength }
 }

@@ -10,23 +10,23 @@ const [own, other] = [pemOf("own.example"), pemOf("other.example")]
 const raw = new X509Certificate(own).raw
 
 describe("the bytes of a certificate", () => {
-  it("are read as what they are", () => {
+  it("are parsed as that certificate", () => {
     expect(parseCertificate(raw)?.raw).toEqual(raw)
   })
 
-  it("are not read as another certificate that they contain as text", () => {
+  it("are not parsed as another certificate that they contain as text", () => {
     const crafted = Buffer.concat([raw, Buffer.from(`\n${other}`)])
-    // Should this ever fail, Node no longer looks for text, and the check may go.
+    // If this ever fails, Node no longer searches for PEM text, and the check can be removed.
     expect(new X509Certificate(crafted).raw).toEqual(new X509Certificate(other).raw)
     expect(parseCertificate(crafted)).toBeUndefined()
   })
 
   it.each([
     ["nothing", Buffer.alloc(0)],
-    ["half of one", raw.subarray(0, raw.length / 2)],
-    ["one and more", Buffer.concat([raw, Buffer.from([0])])],
+    ["half of a certificate", raw.subarray(0, raw.length / 2)],
+    ["a certificate with trailing data", Buffer.concat([raw, Buffer.from([0])])],
     ["text", Buffer.from(own)],
-  ])("are none where they are %s", (_, bytes) => {
+  ])("are rejected if they are %s", (_, bytes) => {
     expect(parseCertificate(bytes)).toBeUndefined()
   })
 })

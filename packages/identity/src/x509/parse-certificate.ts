@@ -3,12 +3,12 @@
 
 import { X509Certificate } from "node:crypto"
 
-/** Undefined where the bytes are not one certificate and nothing else. */
+/** Undefined if the bytes are not exactly one certificate. */
 export function parseCertificate(der: Buffer): X509Certificate | undefined {
   try {
     const certificate = new X509Certificate(der)
-    // OpenSSL ignores what follows the certificate, and Node looks for a PEM text anywhere in the bytes before it reads
-    // them as DER: a certificate may contain another one as text.
+    // OpenSSL ignores data after the certificate, and Node searches the bytes for PEM text before it parses them as
+    // DER, so a certificate may contain another one as text.
     return certificate.raw.equals(der) ? certificate : undefined
   } catch {
     return undefined

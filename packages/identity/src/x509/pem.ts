@@ -11,7 +11,7 @@ export type PemResult =
   | { readonly ok: true; readonly blocks: readonly PemBlock[] }
   | { readonly ok: false; readonly message: string }
 
-/** A trust bundle of some hundred roots is far below. */
+/** Enough for a trust bundle of hundreds of roots. */
 const MAX_CHARACTERS = 1024 * 1024
 const BOUNDARY = /^-----(BEGIN|END) ([A-Z0-9 ]{1,64})-----$/
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/

@@ -6,8 +6,8 @@ export type RandomBytes = (size: number) => Buffer
 const OCTETS = 16
 
 /**
- * Positive, and of full length: the first octet is between 0x40 and 0x7f, so that no writer ever has to add or cut a
- * leading zero and one serial has one spelling.
+ * Positive, and of full length: the first octet is between 0x40 and 0x7f, so that no encoder has to add or remove a
+ * leading zero and one serial has one text form.
  */
 export function newSerial(random: RandomBytes): Buffer {
   const serial = random(OCTETS)
@@ -15,7 +15,7 @@ export function newSerial(random: RandomBytes): Buffer {
   return serial
 }
 
-/** Upper-case hex without colons and leading zeros, which tools print in either case, with or without. */
+/** Upper-case hex without colons and leading zeros, because tools print serials in several forms. */
 export function canonicalSerial(serial: string): string {
   return serial
     .replaceAll(":", "")
