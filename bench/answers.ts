@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What proofs cost, by number of rules: one rule changed, a duplicate added, every rule rewritten, and a change to a
+// The cost of proofs by number of rules: one rule changed, a duplicate added, every rule rewritten, and a change to a
 // mesh of ten thousand workloads. In milliseconds of CPU, everything included: compiling both sets, searching,
 // replaying. Rules mix identities, path prefixes and templates, claims and addresses. Growth is the cost relative to
 // the previous size. The last part measures the program on two revisions of a large repository.
@@ -14,7 +14,7 @@ const SIZES = [100, 300, 1_000, 3_000]
 const REWRITTEN = [100, 300, 1_000]
 const RULES_PER_POLICY = 500
 const ROUNDS = 5
-/** How long a client that applies a policy waits at most, and the part of it reserved for reporting. */
+/** How long applying a policy waits for a proof at most, and the part of it reserved for reporting. */
 const [ADMISSION_MS, FINISH_MS] = [300, 30]
 const CHANGED = "one rule changed among 3,000"
 const REWRITTEN_ALL = "1,000 rules rewritten"
@@ -56,7 +56,7 @@ function set(rules: readonly Rule[]): readonly (AuthorizationPolicy | RequestAut
   return [tokens, ...policies]
 }
 
-/** The same rule in other words: from any address. */
+/** An equivalent rule: from any address. */
 function rewritten(rule: Rule): Rule {
   const anywhere = { key: "source.ip", values: ["0.0.0.0/0", "::/0"] }
   return { ...rule, when: [...(rule.when ?? []), anywhere] }
@@ -104,8 +104,8 @@ function costs(): readonly Cost[] {
 }
 
 /**
- * As the control plane asks while a client applies a policy: a proof, or a timeout. Measured in CPU time, so that other
- * processes do not count.
+ * The question that the control plane asks while a client applies a policy: a proof, or a timeout. Measured in CPU
+ * time, so that other processes do not count.
  */
 function admitted(): Cost {
   const rules = rulesOf(3_000)
@@ -118,7 +118,7 @@ function admitted(): Cost {
   return { change: ADMITTED, rules: 3_000, ...cpu(ask) }
 }
 
-/** Ten thousand workloads, of which those with the same labels have the same policies. */
+/** Ten thousand workloads; those with the same labels have the same policies. */
 function meshOf(apps: number): Cost & { readonly comparisons: number } {
   const workloads = Array.from({ length: 10_000 }, (_, n) => ({
     namespace: "foo",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one check by Envoy's `ext_authz` over gRPC costs `merlond authorizer`, with a token it has verified before, beside a bare
-// gRPC echo on `node:http2` and, where `opa-ext-authz` is on the path, OPA with the same rules. They take turns; a figure is the
-// median over the rounds. `--json` prints one object.
+// The cost of one check with Envoy's `ext_authz` over gRPC in `merlond authorizer`, with a token it has verified
+// before. It is compared with a bare gRPC echo on `node:http2` and, if `opa-ext-authz` is on the path, OPA with the
+// same rules. They take turns; each figure is the median over the rounds. `--json` prints one object.
 
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
@@ -30,9 +30,9 @@ interface Contender {
   readonly name: string
   readonly process: ChildProcess
   readonly session: ClientHttp2Session
-  /** CPU per check of each round. */
+  /** CPU per check, by round. */
   readonly costs: number[]
-  /** Of every check that was measured. */
+  /** Latency of every measured check. */
   readonly milliseconds: number[]
 }
 
@@ -128,7 +128,7 @@ async function echo(): Promise<Contender> {
   return started(ECHO, port, ["--import", "tsx", "bench/authorizer/grpc-echo.ts", String(port)])
 }
 
-/** The same issuer and rules, in OPA's own language. */
+/** The same issuer and rules in Rego. */
 async function opa(jwks: string): Promise<Contender> {
   const port = await freePort()
   const file = join(folder, "orders.rego")
@@ -202,7 +202,7 @@ function check(session: ClientHttp2Session, message: Buffer): Promise<Buffer> {
   })
 }
 
-/** How long each check took. */
+/** Returns the latency of each check. */
 async function load(session: ClientHttp2Session, message: Buffer, checks: number): Promise<readonly number[]> {
   const took: number[] = []
   let left = checks

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What counting a call by its shape costs the request path: for known calls, and for calls that are new each time, as a
-// hostile caller sends them. `--json` prints one object. For the share of a whole request, see `npm run bench:proxy`.
+// The cost of counting a call by its shape on the request path: for known calls, and for calls that are new each time,
+// as a hostile caller sends them. `--json` prints one object. For the share of a whole request, see `npm run
+// bench:proxy`.
 
 import { CALLS, callOf, countingNanoseconds, NEW_EACH_TIME } from "./proxy/counting.js"
 

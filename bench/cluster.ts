@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cluster API through HTTPS: writes, lists of many objects, watch fan-out and memory per watcher, for our server on
-// both stores and for kube-apiserver where KUBEBUILDER_ASSETS is set. CPU counts the server and its etcd; rates depend on
-// the machine and on the client, which shares it, so compare CPU and ratios of one run.
+// The cluster API over HTTPS: writes, lists of many objects, watch fan-out and memory per watcher, for our server on
+// both stores and for kube-apiserver if KUBEBUILDER_ASSETS is set. CPU includes the server and its etcd. Rates depend
+// on the machine and on the client, which shares it, so compare CPU and ratios of one run.
 // Flags: --json, --objects N, --watchers N.
 
 import { parseArgs } from "node:util"
@@ -106,7 +106,7 @@ for await (const target of targets()) {
   try {
     if (!values.json) console.log(`measuring ${target.name}`)
     await fill(target, 0, WARM_UP)
-    // Watchers first: after the rest their memory would disappear in what garbage left behind.
+    // Watchers come first: later, their memory would be hidden in space that garbage left behind.
     const fanned = await fanOut(target)
     results.set(target.name, { ...(await writes(target)), ...(await lists(target)), ...fanned })
   } finally {
@@ -114,7 +114,7 @@ for await (const target of targets()) {
   }
 }
 
-/** How many times the other's cost: CPU, which the machine's other work does not change much. */
+/** The ratio of costs, in CPU, which other load on the machine does not affect much. */
 function costRatio(name: string, to: string): Record<string, number> | undefined {
   const [one, other] = [results.get(name), results.get(to)]
   if (one === undefined || other === undefined) return undefined

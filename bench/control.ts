@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The control plane with many connected proxies: how long a change takes from the request that applies it to the last
-// acknowledgement, what a push and a proxy cost, and what a restart costs when all reconnect at once. Runs several
-// sizes to show the growth, and extrapolates to 100,000. CPU and memory are those of the control plane only; wall times
-// include the share of the fleet and the API server. Flags: --json, --sizes 1000,5000,10000, --changes N, --baseline
-// FILE for the merlond.js of another build, which is measured in the same run, --profile FOLDER for a CPU profile of
-// each run of the control plane.
+// acknowledgement, the cost of a push and of a proxy, and the cost of a restart, after which all proxies reconnect at
+// once. Runs several sizes to show the growth, and extrapolates to 100,000. CPU and memory are those of the control
+// plane only; wall times include the share of the fleet and the API server. Flags: --json, --sizes 1000,5000,10000,
+// --changes N, --baseline FILE for the merlond.js of another build, which is measured in the same run, --profile FOLDER
+// for a CPU profile of each run of the control plane.
 
 import { readFileSync } from "node:fs"
 import { freemem, loadavg } from "node:os"
@@ -24,7 +24,7 @@ const { values } = parseArgs({
   },
 })
 
-/** Of the bench itself: the fleet's side of a connection and the control plane's. */
+/** Memory of the benchmark itself: the fleet's end of a connection and the control plane's. */
 const KILOBYTES_PER_PROXY = 1_000
 const SPARE_FILES = 200
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPU time, not wall time: machines are shared and noisy. Uses the median over rounds, which one unlucky round cannot
-// change.
+// Measures CPU time, not wall time, because machines are shared and noisy. Uses the median over rounds, so that one
+// unlucky round does not matter.
 
 import { existsSync } from "node:fs"
 
@@ -11,7 +11,7 @@ export interface Measured {
 interface Work<T> {
   /** Operations in one `run`. */
   readonly batch: number
-  /** Made anew for each round and not counted. */
+  /** Called for each round and not counted. */
   readonly prepare: () => T
   readonly run: (prepared: T) => void
 }
@@ -48,12 +48,12 @@ export function table(head: readonly string[], rows: readonly (readonly (string 
   return cells.map(row => row.map((cell, column) => cell.padStart(widths[column] ?? 0)).join("  ")).join("\n")
 }
 
-/** Of the command line: `--name=value`. */
+/** The value of a command-line option: `--name=value`. */
 export function option(name: string): string | undefined {
   return process.argv.find(value => value.startsWith(`--${name}=`))?.split("=")[1]
 }
 
-/** A figure as people read it. */
+/** Formats a figure for people. */
 export function shown(figure: number): string {
   return String(Number(figure.toPrecision(figure < 10 ? 2 : 3)))
 }

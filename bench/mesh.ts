@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a request costs from a caller through its proxy and the server's proxy to the application, over mTLS between the
-// proxies: CPU of both proxies, added latency, and memory, next to pairs of other proxies in the same run.
+// The cost of a request from a caller through its proxy and the server's proxy to the application, with mTLS between
+// the proxies: CPU of both proxies, added latency, and memory, compared with pairs of other proxies in the same run.
 
 import { rmSync } from "node:fs"
 import { join } from "node:path"
@@ -83,7 +83,10 @@ try {
 }
 report()
 
-/** As soon as it is known: a whole run takes most of an hour. Standard output is kept for the one object of `--json`. */
+/**
+ * Prints figures as soon as they are known, because a whole run takes most of an hour. With `--json`, standard output
+ * is only for the one object.
+ */
 function print(text: string): void {
   if (isJson) console.error(text)
   else console.log(text)
@@ -102,7 +105,7 @@ function entriesOf(scenario: Scenario): readonly Entry[] {
   ]
 }
 
-/** The rows of one scenario, beside those of the others in it. */
+/** The rows of one scenario, with figures relative to the other rows. */
 function completed(measured: readonly Row[]): readonly CompleteRow[] {
   const found = (proxy: string): Row | undefined => measured.find(row => row.proxy === proxy)
   const direct = found(DIRECT)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a token costs: remembered, and with its signature checked as every proxy without a memory does each time.
+// The cost of a token: remembered, and with its signature verified, as a proxy without a cache does each time.
 
 import { generateKeyPairSync, type KeyObject } from "node:crypto"
 import { authenticate, compileTokenRules, type RequestAuthentication, TokenMemory } from "@merlon/policy"
@@ -55,7 +55,7 @@ function cost(jwks: string, token: string, batch: number, memory: TokenMemory | 
   const request = { method: "GET", scheme: "http", host: "httpbin.foo", target: "/get" }
   return measure({
     batch,
-    // A fresh string each time, as it comes off a wire: a string that was hashed before would flatter us.
+    // A new string each time, as from a socket: a string whose hash is cached would make the figures too good.
     prepare: () =>
       Array.from({ length: batch }, () => {
         const line = Buffer.from(`Bearer ${token}`, "latin1").toString("latin1")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a request costs in each proxy: CPU, throughput, latency and memory, for the same work in the same run, one thread
-// each, in turns. CPU per request is the figure to compare; the rest depends on what else the machine is doing.
+// The cost of a request in each proxy: CPU, throughput, latency and memory, for the same work in the same run, one
+// thread each, in turns. Compare CPU per request; the other figures depend on what else the machine is doing.
 
 import { rmSync, writeFileSync } from "node:fs"
 import { messageOf } from "@merlon/xds/runtime"
@@ -19,7 +19,7 @@ import { upstreamOf } from "./proxy/work.js"
 
 const PACED = `mTLS, JWT, ${PACED_PER_SECOND.toLocaleString("en")}/s`
 
-/** Those that are compared with each other stand together. */
+/** Scenarios that are compared with each other are in one group. */
 const SCENARIOS: readonly (readonly Scenario[])[] = [
   [{ name: "plain", work: "plain", path: "/", tokens: 0 }],
   [{ name: "plain, 1 KB", work: "plain", path: "/1k", tokens: 0 }],
@@ -49,7 +49,7 @@ const only = option("only")
 requireSchedstat("bench:proxy")
 const material = await makeMaterial()
 const { process: upstream, upstreams } = await startApplication()
-/** HTTP/2 is asked for by a program that is not ours. */
+/** An independent load generator for HTTP/2. */
 const h2load = programPath("h2load")
 const absent = PEERS.filter(({ program }) => program === undefined).map(({ name }) => name)
 const rows: Row[] = []
@@ -77,9 +77,9 @@ const countingNs = rows.some(({ scenario }) => scenario === "plain") ? countingN
 report(rows)
 
 function entriesOf(scenario: Scenario): readonly Entry[] {
-  // Only ours has rules to be many; HAProxy stands beside it for the ratio.
+  // Only ours is measured with many rules, and HAProxy for the ratio.
   const rules = ({ name }: Peer): boolean => scenario.rules === undefined || name === "xserver" || name === "HAProxy"
-  // It shakes hands, and forwards nothing.
+  // node:tls only does handshakes, and forwards nothing.
   const compared = (peer: Peer): boolean => rules(peer) && (peer !== nodeTls || scenario.reconnect !== undefined)
   return PEERS.filter(peer => peer.program !== undefined && peer.can(scenario.work) && compared(peer)).map(peer => ({
     scenario: scenario.name,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `merlonctl diff` between two revisions of a repository with ten thousand policies in as many files, one of them
-// changed. Measures the whole process as its user sees it, with its CPU time and peak memory.
+// changed. Measures the whole process as its user experiences it, with its CPU time and peak memory.
 
 import { execFileSync, spawnSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
@@ -16,7 +16,7 @@ export interface RevisionsCost {
 
 const NAMESPACES = 200
 const PROGRAM = join(import.meta.dirname, "../../packages/cli/bin/merlonctl.js")
-/** What the process used, on the last line of its standard error. */
+/** Prints the resource usage of the process on the last line of its standard error. */
 const REPORT = "data:text/javascript,process.on('exit',()=>console.error(JSON.stringify(process.resourceUsage())))"
 
 export function revisionsCost(documents: number): RevisionsCost {

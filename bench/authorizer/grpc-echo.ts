@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A gRPC server on `node:http2` that returns the message it was sent: what a check costs before anything is decided.
+// A gRPC server on `node:http2` that returns the message it receives: the cost of a check without a decision.
 
 import { createServer } from "node:http2"
 

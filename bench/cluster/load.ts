@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The client side of the measurements: creates, lists and watches over HTTPS, as cheaply as it can, because it shares
-// the machine with what it measures.
+// The client of the measurements: creates, lists and watches over HTTPS, as cheaply as possible, because it shares the
+// machine with the server under test.
 
 import type { IncomingMessage } from "node:http"
 import { type Agent, request } from "node:https"
@@ -10,7 +10,7 @@ const PATH = "/api/v1/namespaces/default/configmaps"
 const NEWLINE = 10
 
 export interface Watchers {
-  /** Events that have arrived, over all watchers. */
+  /** Number of events that have arrived, over all watchers. */
   received(): number
   close(): void
 }
@@ -41,17 +41,17 @@ export class Load {
     if (status !== 201) throw new Error(`create answered ${status}: ${text.slice(0, 300)}`)
   }
 
-  /** Bytes of the whole answer. */
+  /** Returns the size of the whole response in bytes. */
   async list(expected: number): Promise<number> {
     const response = await this.#send("GET", PATH, this.agents.short)
     let bytes = 0
     let items = 0
     for await (const chunk of response) {
       bytes += (chunk as Buffer).length
-      // Counting names instead of parsing: the client's own cost must not be what is measured.
+      // Counts names instead of parsing, so that the client's own cost is not measured.
       items += (chunk as Buffer).toString("latin1").split('"creationTimestamp"').length - 1
     }
-    // A name may be cut by a chunk's end.
+    // A name may be split by the end of a chunk.
     if (response.statusCode !== 200 || items < expected * 0.99) throw new Error(`list answered ${items} items`)
     return bytes
   }

@@ -4,13 +4,13 @@
 
 import { readFileSync } from "node:fs"
 
-/** Linux reports CPU time in hundredths of a second on every platform Node runs on. */
+/** Linux reports CPU time in hundredths of a second on every platform that Node supports. */
 const TICK_US = 10_000
 
 export function cpuMicroseconds(pids: readonly number[]): number {
   return pids.reduce((sum, pid) => {
     const stat = read(`/proc/${pid}/stat`)
-    // The second field is the name in brackets and may hold spaces.
+    // The second field is the name in parentheses and may contain spaces.
     const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ")
     return sum + (Number(fields?.[11]) + Number(fields?.[12])) * TICK_US
   }, 0)

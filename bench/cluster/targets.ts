@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The servers that are measured, each started alone: ours on the embedded store, ours on etcd, and kube-apiserver where
+// The servers that are measured, each started alone: ours on the embedded store, ours on etcd, and kube-apiserver if
 // KUBEBUILDER_ASSETS names a folder with it and its etcd.
 
 import { mkdtempSync, rmSync } from "node:fs"
@@ -18,9 +18,9 @@ export interface Target {
   name: string
   load: Load
   server: number
-  /** The server and what it needs to store: CPU is counted for all of them. */
+  /** The server and its store: CPU is counted for all of them. */
   pids: readonly number[]
-  /** Before memory is read, as far as the server lets itself be asked. */
+  /** Prepares the server for reading its memory, as far as it supports that. */
   settle(): Promise<void>
   stop(): Promise<void>
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The administrator's side of the measurements: plain requests and watches over HTTPS, with the kubeconfig's credentials.
+// The administrator's side of the measurements: plain requests and watches over HTTPS, with the kubeconfig's
+// credentials.
 
 import type { IncomingMessage } from "node:http"
 import { Agent, request } from "node:https"
@@ -39,14 +40,14 @@ export class Api {
     return this.#ask("PATCH", path, body, "application/merge-patch+json")
   }
 
-  /** Undefined while there is none. */
+  /** Undefined if there is none. */
   async find(path: string): Promise<ApiObject | undefined> {
     const response = await this.#send("GET", path, this.#agent)
     const text = await textOf(response)
-    return response.statusCode === 200 ? (JSON.parse(text) as ApiObject) : undefined // what the API answers is its word
+    return response.statusCode === 200 ? (JSON.parse(text) as ApiObject) : undefined // trusts the API server
   }
 
-  /** Every object as it appears, from now on. */
+  /** Delivers every object as it appears, from now on. */
   async watch(path: string, listener: (object: ApiObject) => void): Promise<void> {
     const response = await this.#send("GET", `${path}?watch=1`, this.#watching)
     if (response.statusCode !== 200) throw new Error(`watch answered ${response.statusCode}`)
@@ -90,7 +91,7 @@ async function textOf(response: IncomingMessage): Promise<string> {
   return text
 }
 
-/** A bounded number at a time: what the API server does with a flood is not measured here. */
+/** Limits concurrency, because this does not measure how the API server handles a flood. */
 export async function eachOf<T>(items: readonly T[], act: (item: T) => Promise<unknown>): Promise<void> {
   let next = 0
   const worker = async (): Promise<void> => {

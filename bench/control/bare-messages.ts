@@ -12,6 +12,9 @@ export interface BareClientsOrder extends BareServerOrder {
   readonly connections: number
 }
 
-/** As they were seen on the wire when a policy of the bench changes: a response with its frame, and what accepts it. */
+/**
+ * Sizes that were observed on the wire for a policy change of this benchmark: a response with its frame, and its
+ * acknowledgement.
+ */
 export const PUSH_BYTES = 575
 export const ANSWER_BYTES = 82

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mutual TLS and nothing else: on a signal it writes a given number of bytes to each connection, and it reads what
-// comes.
+// Only mutual TLS: on a signal it writes a given number of bytes to each connection, and it discards what it receives.
 
 import { createServer, type TLSSocket } from "node:tls"
 import { TLS_FLOOR } from "@merlon/wire/tls"
 import { type BareServerOrder, PUSH_BYTES } from "./bare-messages.js"
 
-const { chain, privateKey, bundle } = JSON.parse(process.argv[2] ?? "") as BareServerOrder // what the bench has written
+const { chain, privateKey, bundle } = JSON.parse(process.argv[2] ?? "") as BareServerOrder // written by the benchmark
 const push = "p".repeat(PUSH_BYTES)
 const sockets = new Set<TLSSocket>()
 const server = createServer(

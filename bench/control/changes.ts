@@ -9,14 +9,14 @@ import { type Member, monotonicMs } from "./messages.js"
 import { EVERY_POLICY, policyPath, ruleOf } from "./town.js"
 
 export interface ChangeFigures {
-  /** Median and worst over the changes. */
+  /** Median and maximum over the changes. */
   readonly acknowledgedMs: number
   readonly worstMs: number
   readonly enforcedMs: number
-  /** Of the control plane, admission and status included. */
+  /** CPU of the control plane, including admission and status. */
   readonly cpuPerChangeMs: number
   readonly cpuPerResourceUs: number
-  /** Of it, what the process spent that decides. */
+  /** The same for the first process of `ChangeOrder.server` only. */
   readonly decidingCpuPerResourceUs: number
 }
 
@@ -24,7 +24,7 @@ export interface ChangeOrder {
   readonly fleet: Fleet
   readonly server: readonly number[]
   readonly rounds: number
-  /** Before they are counted, so that what they run has been compiled: a control plane runs for weeks. */
+  /** Uncounted changes before the measurement, so that V8 has compiled the code: a control plane runs for weeks. */
   readonly warmUp: number
   readonly policy: { readonly namespace: string; readonly name: string }
   readonly touches: (proxy: Member) => boolean
@@ -71,7 +71,7 @@ export class Changes {
     this.#serial++
     const text = `change-${this.#serial}-`
     const last = fleet.acknowledged(text, touches)
-    // Orders reach the fleet before the change does.
+    // The fleet must receive its orders before the change.
     await fleet.count()
     const started = monotonicMs()
     const { metadata } = await this.#api.merge(policyPath(policy), { spec: ruleOf(text) })

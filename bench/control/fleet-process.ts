@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many proxies in one process: each a TLS connection with a stream, a token and a certificate of its own, through the
-// client that xserver uses. As xserver does, each has its key signed first and keeps the certificate. They share one
-// key, because generating keys is a cost of proxies. An update is in force at once, so the bench measures the share of
-// the control plane.
+// Many proxies in one process: each has its own TLS connection with a stream, a token and a certificate, and uses
+// xserver's client. As in xserver, each has its key signed first and keeps the certificate. They share one key, because
+// generating keys is a cost of proxies. An update takes effect at once, so the benchmark measures the share of the
+// control plane.
 
 import { makeSigningRequest } from "@merlon/identity"
 import { PROXY_RESOURCE } from "@merlon/xds"
@@ -14,12 +14,12 @@ interface Awaited {
   left: number
 }
 
-/** All proxies connect at once, but no more than this many handshakes run at a time, so that none times out. */
+/** All proxies connect at once, but at most this many handshakes run concurrently, so that none times out. */
 const MAX_CONNECTING = 16
-/** How often those that connect try again while there is no control plane. */
+/** Retry interval of connecting proxies while there is no control plane. */
 const RETRY_MS = 500
 
-/** A proxy with what it keeps across connections: versions by name, its session, and its certificate. */
+/** A proxy with the state that it keeps across connections: versions by name, its session, and its certificate. */
 interface Kept {
   readonly member: Member
   readonly held: Map<string, string>
@@ -42,12 +42,12 @@ function say(report: Report): void {
   process.send?.(report)
 }
 
-/** After what is pending was written, the acknowledgement among it. */
+/** Reports after pending data was written, including the acknowledgement. */
 function reached(): void {
   setImmediate(() => say({ kind: "reached", at: monotonicMs() }))
 }
 
-function letIn(): void {
+function connectMore(): void {
   while (connecting < MAX_CONNECTING) {
     const next = outside.shift()
     if (next === undefined) return
@@ -98,12 +98,12 @@ function connect(kept: Kept): void {
       clients.delete(client)
       outside.push(kept)
     }
-    letIn()
+    connectMore()
   })
   void enrol(client, kept).then(() => client.start())
 }
 
-/** However long it takes: a proxy without a certificate is none. */
+/** Retries without limit: a proxy cannot do without a certificate. */
 async function enrol(client: MeshClient, kept: Kept): Promise<void> {
   while (kept.chain === undefined) {
     try {
@@ -140,7 +140,7 @@ process.on("message", (order: Order) => {
       control = order
       unserved += order.proxies.length
       outside.push(...order.proxies.map(outsider))
-      letIn()
+      connectMore()
       break
     case "expect":
       awaited = { text: order.text, left: order.proxies }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fleet as the bench sees it: proxies spread over a few processes.
+// The fleet from the benchmark's point of view: proxies spread over a few processes.
 
 import { type ChildProcess, fork } from "node:child_process"
 import { bundle } from "../../test/resilience/support/bundle.js"
@@ -10,7 +10,7 @@ const PROGRAM = new URL("./fleet-process.ts", import.meta.url)
 
 export interface Counted {
   readonly resources: number
-  /** To connect, all proxies together. */
+  /** Connection attempts of all proxies. */
   readonly attempts: number
 }
 
@@ -24,11 +24,12 @@ export class Fleet {
   }
 
   static async start(proxies: readonly Member[]): Promise<Fleet> {
-    // As plain JavaScript: under a loader another thread is asked for each module that a connecting proxy imports.
+    // As plain JavaScript: with a loader, another thread would be asked for each module that a connecting proxy
+    // imports.
     return new Fleet(await bundle(PROGRAM), proxies)
   }
 
-  /** Those of its proxies between the two shares of all, from 0 to 1. */
+  /** Connects the proxies between two fractions of the fleet, from 0 to 1. */
   connect(address: string, trustBundle: string, from: number, to: number): void {
     for (const [i, share] of this.#shares.entries()) {
       const proxies = share.slice(Math.round(from * share.length), Math.round(to * share.length))
@@ -36,12 +37,12 @@ export class Fleet {
     }
   }
 
-  /** When the last of those that the filter names has acknowledged a resource with the text. */
+  /** When the last of the filtered proxies has acknowledged a resource that contains the text. */
   acknowledged(text: string, filter: (proxy: Member) => boolean): Promise<number> {
     return this.#reached(share => ({ kind: "expect", text, proxies: share.filter(filter).length }))
   }
 
-  /** When the last proxy is connected and served; `anew`: after the stream that each has now. */
+  /** When the last proxy is connected and served; `anew`: on a stream after its current one. */
   served({ anew }: { readonly anew: boolean }): Promise<number> {
     return this.#reached(() => ({ kind: "expectAll", anew }))
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Node itself needs for the same traffic, as a lower bound for the goals: a server with nothing but TLS, as many
-// connections from as many other processes, the bytes of a push written to each and those of an acknowledgement read
-// from each.
+// The cost of the same traffic on Node itself, as a lower bound for the goals: a server with only TLS, as many
+// connections from as many other processes, writing the bytes of a push to each and reading the bytes of an
+// acknowledgement.
 
 import { type ChildProcess, fork } from "node:child_process"
 import { once } from "node:events"
@@ -17,7 +17,7 @@ export interface FloorFigures {
   readonly kilobytesPerConnection: number
 }
 
-/** As many as the fleet has. */
+/** The same number as the fleet has. */
 const PROCESSES = 4
 const WARM_UP = 10
 const SERVER = fileURLToPath(new URL("./bare-server.ts", import.meta.url))
@@ -35,7 +35,7 @@ export async function measureFloor(connections: number, rounds: number): Promise
     const port = Number(/listening (\d+)/.exec(server.said)?.[1])
     const half = connections / 2
     const order: BareClientsOrder = { port, ...given, ...workload, connections: half / PROCESSES }
-    // The first half fills what starting has left behind.
+    // The first half fills memory that startup left free.
     await each(clients, client => client.send(order))
     const before = await resident(server, half)
     await each(clients, client => client.send(order))
@@ -63,7 +63,7 @@ function push(server: Program, clients: readonly ChildProcess[]): Promise<void> 
   )
 }
 
-/** Until each has said that it is done with what it was told. */
+/** Resolves when each has reported that it is done. */
 async function each(
   clients: readonly ChildProcess[],
   tell: (client: ChildProcess) => void,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the bench and its fleet processes say to each other. Times are milliseconds of CLOCK_MONOTONIC, which all
+// Messages between the benchmark and its fleet processes. Times are milliseconds of CLOCK_MONOTONIC, which all
 // processes of a machine share.
 
 export interface Member {
@@ -16,9 +16,9 @@ export type Order =
       readonly trustBundle: string
       readonly proxies: readonly Member[]
     }
-  /** Answered by `reached` when so many proxies have acknowledged a resource that contains the text. */
+  /** Answered with `reached` when this many proxies have acknowledged a resource that contains the text. */
   | { readonly kind: "expect"; readonly text: string; readonly proxies: number }
-  /** Answered by `reached` when all are connected and served, anew where they were before. */
+  /** Answered with `reached` when all are connected and served; with `anew`, on a new stream. */
   | { readonly kind: "expectAll"; readonly anew: boolean }
   | { readonly kind: "count" }
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The figures beside their goals, and how they grow from size to size. There is no other program to compare with here:
+// The figures next to their goals, and how they grow from size to size. There is no other program to compare with, so
 // our figures are compared with our goals.
 
 import { ratio, table } from "../measure.js"
 import type { FloorFigures } from "./floor.js"
 import type { SizeFigures } from "./size.js"
 
-/** Of a change for all and for one at the largest size, of a restart at the middle one, of cost at the smallest. */
+/**
+ * Goals of a change for all and for one at the largest size, of a restart at the middle one, of cost at the smallest.
+ */
 export const GOALS = {
   all: { proxies: 10_000, ms: 2_000 },
   one: { proxies: 10_000, ms: 50 },
@@ -76,7 +78,7 @@ export function report(
   ].join("\n")
 }
 
-/** Each beside its figure, of the sizes that were measured. */
+/** Each goal next to its figure, for the measured sizes. */
 function goals(results: readonly SizeFigures[]): readonly string[] {
   const at = (proxies: number, line: (figures: SizeFigures) => string): readonly string[] =>
     results.filter(figures => figures.proxies === proxies).map(figures => `at ${whole(proxies)}: ${line(figures)}`)
@@ -96,7 +98,7 @@ function goals(results: readonly SizeFigures[]): readonly string[] {
   ]
 }
 
-/** The floor on Node, which no server on top of it can undercut. */
+/** The lower bound on Node, which no server on it can undercut. */
 function floorLine({ connections, cpuPerPushUs, kilobytesPerConnection }: FloorFigures): string {
   return (
     `Node with TLS alone, ${whole(connections)} connections, the bytes of a push and of its answer: ` +
@@ -104,7 +106,7 @@ function floorLine({ connections, cpuPerPushUs, kilobytesPerConnection }: FloorF
   )
 }
 
-/** Nothing of this was run: what the largest size costs, times what is missing, on one core, since one process has no more. */
+/** Not measured: the cost of the largest size, scaled up, on one core, because one process uses one. */
 function extrapolation(largest: SizeFigures | undefined): readonly string[] {
   if (largest === undefined) return []
   const { proxies, kilobytesPerProxy, all, restart } = largest
@@ -125,7 +127,7 @@ function whole(value: number): string {
   return (value < 100 ? Number(value.toFixed(1)) : Math.round(value)).toLocaleString("en")
 }
 
-/** What this build costs beside the baseline, each measured in the same run. */
+/** The cost of this build relative to the baseline, measured in the same run. */
 function gainLine(before: SizeFigures, after: SizeFigures): string {
   const times = (of: (figures: SizeFigures) => number): string => `${ratio(of(after), of(before))}×`
   return [
@@ -137,7 +139,7 @@ function gainLine(before: SizeFigures, after: SizeFigures): string {
   ].join(" ")
 }
 
-/** Linear is what grows no faster than the fleet, that is no cost per push, proxy or memory that grows with it. */
+/** Growth is linear if it is no faster than the fleet's: no cost per push or proxy grows with the fleet. */
 function growthLine(before: SizeFigures, after: SizeFigures): string {
   const times = (of: (figures: SizeFigures) => number): string => `${ratio(of(after), of(before))}×`
   return [

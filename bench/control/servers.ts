@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// The real programs, each a process of its own, so that CPU and memory of the control plane are its alone.
+// The real programs, each in its own process, so that CPU and memory of the control plane can be measured separately.
 
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { createInterface } from "node:readline"
 import { cpuMicroseconds } from "../cluster/process-cost.js"
 
-/** Of this build, as it is shipped: `bin` may start what was compiled ahead, under flags for processes of tests. */
+/** This build as it is shipped. `bin` could start precompiled code, with flags for processes of tests. */
 export const MERLOND = "packages/cli/bundle/merlond.js"
-/** So that memory can be compared: a signal collects garbage. */
+/** Makes memory comparable: a signal triggers a garbage collection. */
 const COLLECTING = ["--expose-gc", "--import", "data:text/javascript,process.on('SIGUSR2',()=>globalThis.gc())"]
 const QUIET_MS = 500
 const QUIET_CPU_US = 20_000
-/** What pings of each connection may cost in that time. */
+/** CPU that the PINGs of each connection may take in that time. */
 const QUIET_CPU_PER_PROXY_US = 30
-/** On a machine that is busy with something else it may never be. */
+/** Limit, because a busy machine may never become quiet. */
 const LOOKS = 60
 
 export class Program {
   readonly #child: ChildProcess
-  /** What it said until it was ready. */
+  /** Its output until it was ready. */
   readonly said: string
 
   private constructor(child: ChildProcess, said: string) {
@@ -48,7 +48,7 @@ export class Program {
     return this.#child.pid ?? 0
   }
 
-  /** Resolves when it has nothing left to do for so many connected proxies. */
+  /** Resolves when it has nothing left to do for this many connected proxies. */
   async quiet(proxies: number): Promise<void> {
     const idle = QUIET_CPU_US + proxies * QUIET_CPU_PER_PROXY_US
     for (let look = 0; look < LOOKS; look++) {
@@ -58,7 +58,7 @@ export class Program {
     }
   }
 
-  /** Several times with pauses, because pages go back to the system later. */
+  /** Several times with pauses, because pages are returned to the system later. */
   async collectGarbage(): Promise<void> {
     for (let i = 0; i < 4; i++) {
       this.#child.kill("SIGUSR2")

@@ -12,13 +12,13 @@ import { monotonicMs } from "./messages.js"
 import { MERLOND, Program } from "./servers.js"
 import { ALL, build, isTheOne, ONE, trustBundle } from "./town.js"
 
-/** This one, or the one it is compared with. */
+/** This build, or the one that it is compared with. */
 export type Build = "this" | "baseline"
 
 export interface SizeFigures {
   readonly build: Build
   readonly proxies: number
-  /** Of the machine when this size began: wall times mean little where it is high. */
+  /** Load of the machine when this size began: if it is high, wall times mean little. */
   readonly load: number
   readonly all: ChangeFigures
   readonly one: ChangeFigures
@@ -29,26 +29,26 @@ export interface SizeFigures {
 }
 
 interface ConnectFigures {
-  /** From the port's opening, or the fleet's start, to the last proxy served. */
+  /** From opening the port, or starting the fleet, to the last proxy served. */
   readonly seconds: number
   readonly cpuPerProxyMs: number
   readonly attemptsPerProxy: number
 }
 
-/** The comparison at admission runs once with a change, whomever that is for, and much code once in it. */
+/** The comparison at admission runs once per change, whichever proxies it is for, and much code runs once in it. */
 const CHANGES_TO_WARM_UP = 100
-/** What runs for each proxy runs this often for each of them; after ten, a tenth of the CPU was still V8's compiling. */
+/** Pushes per proxy before the measurement; after ten, V8's compiler still took a tenth of the CPU. */
 const PUSHES_TO_WARM_UP = 40
 
 export interface SizeOrder {
-  /** Its control plane is measured; the cluster and the proxies are this build's in any case. */
+  /** The control plane that is measured; the cluster and the proxies are always this build's. */
   readonly build: Build
   readonly merlond: string
   readonly count: number
   readonly changes: number
-  /** Folder for a CPU profile of each life of the control plane. */
+  /** Folder for a CPU profile of each run of the control plane. */
   readonly profile: string | undefined
-  /** Told each figure when it is there: large sizes take minutes. */
+  /** Called with each figure as soon as it is known: large sizes take minutes. */
   readonly tell: (what: string, figures: unknown) => void
 }
 
@@ -78,8 +78,8 @@ export async function measureSize(order: SizeOrder): Promise<Omit<SizeFigures, "
         fleet.connect(`127.0.0.1:${port}`, bundle, from, to)
         return fleet.served({ anew: false })
       })
-    // The first half fills what building the town has left behind: how much that is differs from run to run by more than the
-    // half of them need.
+    // The first half fills memory that building the town left free, whose amount varies between runs by more than half
+    // of the proxies need.
     const firstHalf = await enter(0, 0.5)
     const before = await settled(program, count / 2)
     const secondHalf = await enter(0.5, 1)
@@ -115,7 +115,7 @@ async function serve(
   const flags = profile === undefined ? [] : ["--cpu-prof", "--cpu-prof-dir", profile]
   const program = await Program.start(
     merlond,
-    // The same name after a restart, as a service manager gives one: what Pods say of who vouches for them stays true.
+    // The same name after a restart, as with a service manager, so that the replica names recorded for Pods stay valid.
     ["serve", "--kubeconfig", kubeconfig, "--replica", "bench", "--log-level", "error", ...ports],
     /proxies/,
     flags,
@@ -123,7 +123,7 @@ async function serve(
   return { program, port: Number(/proxies\s+:(\d+)/.exec(program.said)?.[1]) }
 }
 
-/** `begin` answers when the last one was served. */
+/** `begin` resolves to the time at which the last proxy was served. */
 async function connecting(
   fleet: Fleet,
   program: Program,
@@ -134,7 +134,7 @@ async function connecting(
   const { attempts } = await fleet.count()
   const started = monotonicMs()
   const at = await begin()
-  // What being connected entails, as statuses written, belongs to the cost.
+  // Consequences of connecting, such as status writes, are part of the cost.
   await program.quiet(count)
   return {
     seconds: Number(((at - started) / 1_000).toFixed(2)),

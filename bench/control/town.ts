@@ -19,7 +19,7 @@ export function policyPath({ namespace, name }: { readonly namespace: string; re
   return `${GROUP}/namespaces/${namespace}/${POLICIES}/${name}`
 }
 
-/** The proxy that the policy `ONE` selects. */
+/** Whether it is the proxy that the policy `ONE` selects. */
 export function isTheOne({ name }: Member): boolean {
   return name === podName(0)
 }
@@ -67,7 +67,7 @@ async function createPolicy(api: Api, namespace: string, name: string, selection
   })
 }
 
-/** What a change puts into a policy; the fleet looks for the path. */
+/** The rule that a change writes into a policy; the fleet looks for the path. */
 export function ruleOf(path: string): object {
   return { action: "DENY", rules: [{ to: [{ operation: { paths: [`/${path}`] } }] }] }
 }

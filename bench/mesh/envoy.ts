@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Envoy on both sides, configured as Istio's sidecars are: connections are redirected to a listener that hands them to the one of
-// their destination; each side routes per request; mTLS in between with the names of both checked; jwt_authn and RBAC at the server.
-// Between the two requests travel in the version that the program speaks, which is Istio's default (`h2UpgradePolicy: DO_NOT_UPGRADE`).
+// Envoy on both sides, configured like Istio's sidecars: connections are redirected to a listener that passes them to
+// the listener of their destination. Each side routes per request, with mTLS in between and the names of both checked,
+// and with jwt_authn and RBAC at the server. Between the proxies, requests use the application's HTTP version, which is
+// Istio's default (`h2UpgradePolicy: DO_NOT_UPGRADE`).
 
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -114,7 +115,7 @@ function connectionManager(scenario: Scenario, { name, cluster: to, filters, ...
   }
 }
 
-/** For destinations that nothing is known of. */
+/** For unknown destinations. */
 function passThrough(): unknown {
   const proxy = {
     "@type": `${TYPE}.filters.network.tcp_proxy.v3.TcpProxy`,

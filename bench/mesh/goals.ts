@@ -5,15 +5,15 @@ import type { Goal } from "../proxy/goals.js"
 import { type Row, toPeer } from "../proxy/rounds.js"
 import type { Scenario } from "./work.js"
 
-/** CPU per request of both proxies against a pair that does the same. */
+/** CPU per request of both proxies relative to another pair that does the same. */
 const TO_PEER: readonly (readonly [peer: string, atMost: number])[] = [
   ["Envoy", 0.5],
   ["HAProxy", 1.3],
 ]
-/** Both directions in one process, on the recommended Node. */
+/** Both directions in one process, on the recommended version of Node. */
 const TOGETHER_MIB = 95
 
-/** Those for which the run has figures. */
+/** Returns the goals for which the run has figures. */
 export function goals(
   scenarios: readonly Scenario[],
   rows: readonly Row[],
@@ -28,7 +28,7 @@ export function goals(
       const own = row(scenario, name)
       for (const [peer, atMost] of TO_PEER) {
         const theirs = row(scenario, peer)
-        // At a rate far below what it can do, a proxy's cost is mostly that of being woken.
+        // Far below its maximum rate, a proxy's cost is mostly that of waking up.
         if (own === undefined || theirs === undefined || perSecond !== undefined) continue
         found.push({ name: `${scenario}: CPU of ${name} to ${peer}`, figure: toPeer(own, theirs), atMost, unit: "" })
       }

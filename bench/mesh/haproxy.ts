@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// HAProxy on both sides, with certificates of one authority demanded on each. It cannot compare names of the form `spiffe://`, so it
-// checks less than the others, and sends no SNI, which it would demand as a name of the server. Between the two requests travel in the version that the program speaks.
+// HAProxy on both sides; both require certificates of the same authority. It cannot compare `spiffe://` names, so it
+// checks less than the others, and it sends no SNI, because it would require that as a name of the server. Between the
+// proxies, requests use the application's HTTP version.
 
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"

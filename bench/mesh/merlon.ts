@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our pair: `merlond proxy` on both sides, each from the state on disk that a control plane would have given it. The server takes
-// mTLS alone, and allows one caller by its principal.
+// Our pair: `merlond proxy` on both sides, each started from the state on disk that a control plane would have given
+// it. The server accepts only mTLS, and allows one caller by its principal.
 
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -15,12 +15,12 @@ import type { Commands, Pair, PairOptions } from "./pairs.js"
 import { IS_CAPTURED } from "./site.js"
 import { isHttp2, type Scenario, SERVICE } from "./work.js"
 
-/** `node` is the program it runs on, a path or what is first on PATH. */
+/** `node` is the program that runs it: a path, or a name on PATH. */
 export function merlonOn(name: string, node: string | undefined): Pair {
   return {
     name,
     program: node,
-    // Programs speak HTTP/1.1 to `http_proxy`.
+    // Applications use HTTP/1.1 with `http_proxy`.
     can: scenario => IS_CAPTURED || !isHttp2(scenario),
     isHttpProxy: true,
     commands: options => commands(node ?? "node", options),
@@ -36,7 +36,7 @@ async function commands(node: string, options: PairOptions): Promise<Commands> {
   } as const
   const called = `${IS_CAPTURED ? site.service : SERVICE.host}:${SERVICE.port}`
   if (scenario.together === true) {
-    // It calls itself, so that the policy and the routes name one identity.
+    // It calls itself, so the policy and the routes name the same identity.
     const files = keepProxy({ ...taking, name: site.name, credentials: "client" })
     await keepRoutes(files.state, called, routesTo(site.server, listen, CALLER_ID, folder))
     return { caller: await command(node, files, outbound) }
@@ -81,7 +81,7 @@ function routesTo(address: string, port: number, identity: string, folder: strin
   }
 }
 
-/** As the proxy itself keeps them. */
+/** Writes the routes in the same form as the proxy itself. */
 async function keepRoutes(state: string, name: string, spec: HostRoutesSpec): Promise<void> {
   const log = { info() {}, warn() {}, error() {} }
   const filled = new TestBook({ answersAbsent: false, followsPolicy: true })

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pair of proxies on one site, each proxy on one thread; and the application called directly.
+// Starts a pair of proxies on one site, each proxy on one thread, or calls the application directly.
 
 import { freePort } from "../../packages/cluster/src/store/testing/free-port.js"
 import type { Material } from "../proxy/material.js"
@@ -10,17 +10,17 @@ import { callerOf, type Scenario, SERVICE, upstreamOf } from "./work.js"
 export interface PairOptions {
   readonly scenario: Scenario
   readonly site: Site
-  /** Where the application listens. */
+  /** Port of the application. */
   readonly upstream: number
-  /** Where the server's proxy listens, on the site's address for it. */
+  /** Port of the server's proxy, on the site's address for it. */
   readonly inbound: number
-  /** Where the caller's proxy listens, on loopback. */
+  /** Port of the caller's proxy, on loopback. */
   readonly outbound: number
-  /** Of the material. */
+  /** Folder with the files of `makeMaterial`. */
   readonly folder: string
 }
 
-/** What starts the proxies. Without one for the server, the caller's is both. */
+/** The commands that start the proxies. Without one for the server, the caller's proxy is both. */
 export interface Commands {
   readonly caller: readonly string[]
   readonly server?: readonly string[]
@@ -28,9 +28,9 @@ export interface Commands {
 
 export interface Pair {
   readonly name: string
-  /** Its program; undefined where there is none. */
+  /** Its program; undefined if it is not installed. */
   readonly program: string | undefined
-  /** Where nothing is captured, programs name the Service to the proxy instead of connecting to it. */
+  /** Without capture, callers name the Service to the proxy instead of connecting to it. */
   readonly isHttpProxy: boolean
   can(scenario: Scenario): boolean
   commands(options: PairOptions): Commands | Promise<Commands>
@@ -58,7 +58,7 @@ export function startDirect(scenario: Scenario, material: Material): Promise<Sta
   })
 }
 
-/** What has begun ends where the rest cannot begin. */
+/** If something cannot start, ends what has been started. */
 async function onSite(
   scenario: Scenario,
   start: (site: Site, upstream: number) => Promise<Omit<Started, "end">>,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where one pair of proxies runs. With root: two network namespaces, in which the real `merlond capture` redirects what the caller
-// connects to. Without: loopback, where callers of ours use `http_proxy` and others connect to the proxy itself.
+// The environment of one pair of proxies. As root: two network namespaces, in which the real `merlond capture`
+// redirects the caller's connections. Otherwise: loopback, where callers of Merlon use `http_proxy` and others connect
+// to the proxy itself.
 
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
@@ -10,13 +11,13 @@ import { findProgram } from "../../test/runner/programs.js"
 import { type Application, startApplication } from "../proxy/application.js"
 import { listening } from "../proxy/running.js"
 
-/** Whose calls are redirected, whose are not, and what is on the other side. */
+/** The caller, whose connections are redirected; its proxy, whose are not; and the other side. */
 export type Role = "caller" | "caller's proxy" | "server"
 
 export const IS_CAPTURED =
   process.getuid?.() === 0 && ["ip", "nft", "setpriv"].every(program => findProgram(program) !== undefined)
 
-/** Runs as the user that the rules exempt. This user must be able to read the files of the benchmark. */
+/** Runs as the user that the rules exempt, who must be able to read the files of the benchmark. */
 const AS_PROXY = ["setpriv", `--reuid=${XSERVER_UID}`, "--inh-caps=+dac_override", "--ambient-caps=+dac_override"]
 const NETWORKS = 254
 const LOOPBACK = "127.0.0.1"
@@ -26,7 +27,10 @@ const open = new Set<Site>()
 
 let isInterrupted = false
 
-/** For a run that is interrupted: namespaces outlive the process that made them. No other site opens after it. */
+/**
+ * Ends all sites when a run is interrupted, because namespaces outlive the process that created them. No site opens
+ * after it.
+ */
 export async function endSites(): Promise<void> {
   isInterrupted = true
   for (const site of open) await site.end()
@@ -37,10 +41,10 @@ export class Site {
   readonly #isTogether: boolean
   readonly #children: ChildProcess[] = []
   #ending: Promise<void> | undefined
-  /** Of files that no other site may write. */
+  /** Names this site's files. */
   readonly name: string
 
-  /** `together`: what is called runs where the caller does. */
+  /** `together`: the server is in the same place as the caller. */
   constructor(together: boolean) {
     if (isInterrupted) throw new Error("the run was interrupted")
     const number = sites++
@@ -84,12 +88,12 @@ export class Site {
     return (await listening(child, port)).process
   }
 
-  /** Redirects what the caller connects to. */
+  /** Redirects the caller's connections. */
   capture(port: number): void {
     this.#network?.capture("nft", "--undeclared", "pass", "--outbound", String(port))
   }
 
-  /** The same for all who ask: an interrupt ends what a failed round is ending. */
+  /** Ends only once: an interrupt may come while a failed round is ending. */
   end(): Promise<void> {
     this.#ending ??= this.#end()
     return this.#ending

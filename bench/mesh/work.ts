@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pair of proxies has to do with each request, and how it is called.
+// What a pair of proxies does with each request, and how it is called.
 
 import { CallerProcess, CONNECTIONS, HTTP2_LOAD, requestsOf } from "../proxy/call.js"
 import type { Material } from "../proxy/material.js"
@@ -10,22 +10,22 @@ export interface Scenario {
   readonly name: string
   readonly protocol: "http/1.1" | "http/2" | "grpc"
   readonly path: string
-  /** The server's proxy checks a token. */
+  /** Whether the server's proxy verifies a token. */
   readonly token: boolean
   readonly perSecond?: number
-  /** One process is the proxy of the caller and of the server: a workload that calls its own Service. */
+  /** Whether one process is the proxy of caller and server: a workload that calls its own Service. */
   readonly together?: boolean
 }
 
-/** Where a caller connects to. */
+/** The address that a caller connects to. */
 export interface Target {
   readonly host: string
   readonly port: number
-  /** By `http_proxy`: requests name the Service themselves. */
+  /** With `http_proxy`, requests name the Service themselves. */
   readonly isHttpProxy: boolean
 }
 
-/** The Service as callers name it. */
+/** The Service's name for callers. */
 export const SERVICE = { host: "app.bench", port: 80 } as const
 const TOKENS = 100
 

@@ -10,7 +10,7 @@ export interface Application {
   readonly upstreams: Upstreams
 }
 
-/** `prefix`: the program that starts it where it is to run. */
+/** `prefix`: the command that starts it in its environment, such as a network namespace. */
 export async function startApplication(host = "127.0.0.1", prefix: readonly string[] = []): Promise<Application> {
   const [program, ...args] = [...prefix, "node", "--import", "tsx", "bench/proxy/upstream.ts", host]
   const child = spawn(program, args, { stdio: ["ignore", "pipe", "inherit"] })

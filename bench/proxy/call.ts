@@ -21,14 +21,14 @@ export interface Scenario {
   readonly work: Work
   readonly path: string
   readonly tokens: number
-  /** A connection for each request: with a handshake of its own, or going on with the session before. */
+  /** Use a new connection for each request: with a full handshake, or resuming the previous session. */
   readonly reconnect?: "full" | "resumed"
   readonly rules?: 10 | 10_000
   readonly perSecond?: number
 }
 
 export interface Caller {
-  /** Before each stretch, outside the time that counts. */
+  /** Called before each stretch, outside the measured time. */
   open(): Promise<void>
   run(seconds: number): Promise<LoadFigures>
   end(): void
@@ -60,7 +60,7 @@ function optionsOf(scenario: Scenario, port: number, { folder, tokens }: Materia
   return { host: HOST, port, ...connections, requests, mtls, perSecond }
 }
 
-/** One for each token; one without where there are none. */
+/** One request per token; a single request if there are no tokens. */
 export function requestsOf(target: string, tokens: readonly string[]): readonly string[] {
   const head = `GET ${target} HTTP/1.1\r\nHost: app.bench\r\nUser-Agent: bench\r\nAccept: */*\r\n`
   return tokens.length === 0 ? [`${head}\r\n`] : tokens.map(token => `${head}Authorization: Bearer ${token}\r\n\r\n`)
@@ -72,7 +72,7 @@ export class CallerProcess implements Caller {
   readonly #process: ChildProcess
   readonly #answers: AsyncIterator<string>
 
-  /** `prefix`: the program that starts it where it is to run. */
+  /** `prefix`: the command that starts it in its environment, such as a network namespace. */
   constructor(
     program: "load" | "load-http2",
     options: LoadOptions | Http2LoadOptions,
@@ -83,7 +83,7 @@ export class CallerProcess implements Caller {
     writeFileSync(file, JSON.stringify(options))
     const [first, ...args] = [...prefix, "node", "--import", "tsx", `bench/proxy/${program}.ts`, file]
     const child = spawn(first, args, { stdio: ["pipe", "pipe", "inherit"] })
-    // An interrupt ends the caller as well; that it takes no more orders shows in its answers.
+    // An interrupt ends the caller too; its replies show that it accepts no more orders.
     child.stdin?.on("error", () => undefined)
     this.#process = child
     this.#answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
@@ -135,7 +135,7 @@ class H2load implements Caller {
     })
     const [code] = await once(child, "close")
     if (code !== 0) throw new Error(`h2load ended with ${code}`)
-    // Each line: when it began, the status, how long it took in microseconds.
+    // Each line has the start time, the status, and the duration in microseconds.
     const answers = readFileSync(this.#log, "utf8").trim().split("\n")
     const latenciesMs: number[] = []
     for (const answer of answers) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The figures as a picture for the docs: one group of bars per kind of work, CPU per request. A handshake costs a hundred
-// times what a request does, so each group has its own scale.
+// Draws the figures for the docs: one group of bars per kind of work, CPU per request. A handshake costs a hundred
+// times as much as a request, so each group has its own scale.
 
 import type { Row } from "./rounds.js"
 
@@ -25,7 +25,7 @@ export function chart(rows: readonly Row[]): string {
     const largest = Math.max(...group.map(row => row.cpuMicroseconds))
     for (const row of group) {
       const width = Math.max(2, ((WIDTH - LABEL - 170) * row.cpuMicroseconds) / largest)
-      // Ours on any Node.
+      // Ours on any version of Node.
       const color = COLORS[row.proxy.replace(/, Node \d+$/, "")] ?? "#888"
       parts.push(`<rect x="${LABEL}" y="${y}" width="${width.toFixed(1)}" height="${BAR - 2}" fill="${color}"/>`)
       parts.push(

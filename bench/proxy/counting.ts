@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What counting a call by its shape costs, apart from everything else of a request: switching it off would save less than two
-// runs of the same work differ by.
+// The cost of counting a call by its shape, apart from the rest of a request: switching it off would save less than the
+// difference between two runs of the same work.
 
 import type { Judgement } from "@merlon/policy"
 import { CallCounter } from "../../packages/xserver/src/observe/call-counter.js"
@@ -16,9 +16,9 @@ const judged = (path: string): Judgement =>
     stage: "allow",
     attributes: { http: { path }, token: { issuer: "https://issuer.example" } },
     decision: { verdict: "allow", stage: "allow", rule: RULE, audit: undefined, shadow: undefined },
-  }) as unknown as Judgement // as much of one as is looked at
+  }) as unknown as Judgement // only the fields that are read
 
-/** A call as most are. */
+/** A typical call. */
 const BASE: RequestRecord = {
   protocol: "http/1.1",
   judgement: judged("/orders/4711/items"),
@@ -39,19 +39,19 @@ const BASE: RequestRecord = {
 
 export const callOf = (path: string): RequestRecord => ({ ...BASE, path, judgement: judged(path) })
 
-/** A path that has not come before with every call, of one template, as applications with many things have them. */
+/** Each call has a new path of one template, as in applications with many items. */
 export const NEW_EACH_TIME: readonly RequestRecord[] = Array.from({ length: CALLS }, (_, n) =>
   callOf(`/orders/${n}/items`),
 )
 
-/** Nanoseconds of CPU per call, the least of several rounds. */
+/** Nanoseconds of CPU per call, the minimum of several rounds. */
 export function countingNanoseconds(records: readonly RequestRecord[]): number {
   let least = Number.POSITIVE_INFINITY
   for (let round = 0; round < ROUNDS; round++) {
     const counter = new CallCounter("foo/httpbin-1")
     const before = process.cpuUsage()
     for (let n = 0; n < CALLS; n++) {
-      const record = records[n % records.length] ?? BASE // there is one at each place
+      const record = records[n % records.length] ?? BASE // the index is always valid
       counter.count(record, n)
     }
     const { user, system } = process.cpuUsage(before)

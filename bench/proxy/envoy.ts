@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Envoy's configuration for the same work: its jwt_authn and RBAC filters say what our rules say, its TLS asks for the
-// same certificates. It may remember tokens as we do, which it does not by default.
+// Envoy's configuration for the same work: its jwt_authn and RBAC filters are equivalent to our rules, and its TLS
+// requires the same certificates. It may cache tokens as we do, which it does not by default.
 
 import { ISSUER } from "./material.js"
 import { isHttp2, type Work } from "./work.js"
@@ -8,7 +8,7 @@ import { isHttp2, type Work } from "./work.js"
 export const TYPE = "type.googleapis.com/envoy.extensions"
 const REMEMBERED_TOKENS = 20_000
 
-/** The application speaks HTTP/2 in clear. */
+/** The application uses cleartext HTTP/2. */
 export const HTTP2_UPSTREAM = {
   "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": {
     "@type": `${TYPE}.upstreams.http.v3.HttpProtocolOptions`,
@@ -69,7 +69,7 @@ export function jwtAuthn(folder: string): unknown {
   }
 }
 
-/** Allows requests whose caller and token are as said; both must be, where both are asked for. */
+/** Allows requests with this caller and token; if both are given, both must match. */
 export function rbac({ token, caller }: { readonly token: boolean; readonly caller?: string }): unknown {
   const claim = (name: string, exact: string): unknown => ({
     metadata: {

@@ -12,10 +12,10 @@ export interface Goal {
   readonly unit: string
 }
 
-/** xserver on the Node that runs this, and on the newest. */
+/** xserver on the version of Node that runs this, and on the newest ones. */
 const OURS: readonly string[] = ["xserver", ...NEWEST_NODES.map(nameOn)]
 
-/** CPU per request against HAProxy doing the same. */
+/** CPU per request relative to HAProxy doing the same. */
 const TO_HAPROXY: readonly (readonly [scenario: string, atMost: number])[] = [
   ["plain", 1.5],
   ["plain, 100 KB", 1.3],
@@ -29,12 +29,15 @@ const TO_HAPROXY: readonly (readonly [scenario: string, atMost: number])[] = [
   ["HTTP/2, mTLS", 1.5],
   ["gRPC", 1.5],
 ]
-/** The same, of xserver on the recommended Node: handshakes are OpenSSL's, which each Node brings along. */
+/**
+ * The same for xserver on the recommended version of Node: handshakes are OpenSSL's, and each version of Node includes
+ * its own.
+ */
 const ON_RECOMMENDED: readonly (readonly [scenario: string, atMost: number])[] = [
   ["full handshakes", 1.3],
   ["resumed handshakes", 1],
 ]
-/** CPU per request against Envoy doing the same. */
+/** CPU per request relative to Envoy doing the same. */
 const TO_ENVOY: readonly (readonly [scenario: string, atMost: number])[] = [
   ["HTTP/2", 0.5],
   ["HTTP/2, mTLS", 0.5],
@@ -46,12 +49,12 @@ const TO_NODE_HTTP = 0.3
 const READY_MS = 400
 export const PACED_PER_SECOND = 1_000
 const PACED_MIB = 80
-/** Of the CPU of a request. */
+/** Share of the CPU of a request. */
 const LEDGER_SHARE = 0.02
-/** Two runs of the same work differ by as much. */
+/** Two runs of the same work differ by this much. */
 const FLAT = 1.1
 
-/** Those for which the run has figures. */
+/** Returns the goals for which the run has figures. */
 export function goals(
   rows: readonly Row[],
   paced: string,
@@ -73,7 +76,7 @@ export function goals(
   for (const goal of TO_HAPROXY) beside("HAProxy", goal, OURS)
   for (const goal of ON_RECOMMENDED) beside("HAProxy", goal, [nameOn(RECOMMENDED_NODE)])
   for (const goal of TO_ENVOY) beside("Envoy", goal, OURS)
-  // At a rate far below what it can do, a proxy's cost is mostly that of being woken.
+  // Far below its maximum rate, a proxy's cost is mostly that of waking up.
   for (const { scenario } of rows.filter(each => each.proxy === "node:http" && each.scenario !== paced)) {
     compare(`${scenario}: CPU to node:http`, row(scenario), row(scenario, "node:http"), TO_NODE_HTTP)
   }
@@ -83,8 +86,8 @@ export function goals(
     if (resident === undefined) continue
     found.push({ name: `${paced}: ${proxy}, resident`, figure: resident, atMost: PACED_MIB, unit: "MiB" })
   }
-  // Counting cannot be switched off, so what it costs by itself is held against the whole, of the request that costs least and with a
-  // path that has not come before, so that the share is the largest that applications have.
+  // Counting cannot be switched off, so its own cost is compared with the whole: that of the cheapest request, and with
+  // a new path each time, so that the share is the largest that applications see.
   const plain = row("plain")
   if (plain !== undefined && countingNs !== undefined) {
     const figure = Number((countingNs / 1_000 / plain.cpuMicroseconds).toPrecision(2))

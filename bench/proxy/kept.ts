@@ -8,11 +8,11 @@ import { HeldResources } from "../../packages/xserver/src/mesh/held-resources.js
 import { keepState } from "../../packages/xserver/src/mesh/kept-state.js"
 
 export interface KeptProxy {
-  /** Where `makeMaterial` has written. */
+  /** The folder that `makeMaterial` has filled. */
   readonly folder: string
-  /** Of its files and its state; no other proxy has it. */
+  /** Names its files and its state; unique per proxy. */
   readonly name: string
-  /** Absent where it takes no requests of others. */
+  /** Absent if it accepts no requests from others. */
   readonly port?: {
     readonly application: number
     readonly listen: number
@@ -22,7 +22,7 @@ export interface KeptProxy {
   readonly credentials: "server" | "client"
 }
 
-/** What to start it with; the rest of its state can be written beside. */
+/** The files to start it with; more state can be written next to them. */
 export interface KeptFiles {
   readonly bootstrap: string
   readonly state: string

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The caller for HTTP/2 with client certificates or tokens and for gRPC, which h2load cannot: some connections, each with a fixed
-// number of streams in flight.
+// The caller for gRPC and for HTTP/2 with client certificates or tokens, which h2load cannot do: some connections, each
+// with a fixed number of streams in flight.
 
 import { once } from "node:events"
 import { readFileSync } from "node:fs"
@@ -14,14 +14,14 @@ export interface Http2LoadOptions {
   readonly host: string
   readonly port: number
   readonly connections: number
-  /** At once on each connection. */
+  /** Concurrent streams on each connection. */
   readonly streams: number
   readonly path: string
   /** Folder with ca.pem, client.pem and client.key. */
   readonly mtls: string | undefined
-  /** A unary call with a small message instead of GET. */
+  /** Sends a unary call with a small message instead of GET. */
   readonly grpc: boolean
-  /** Sent in turn; none where there is none. */
+  /** Sent in turn; if empty, requests have no token. */
   readonly tokens: readonly string[]
 }
 
@@ -47,7 +47,7 @@ function headOf({ grpc, mtls, path }: Http2LoadOptions): Head {
   return grpc ? [...common, ["content-type", "application/grpc"], ["te", "trailers"]] : [...common, ["accept", "*/*"]]
 }
 
-/** One connection, with what came back on it during a stretch. */
+/** One connection, with the results of one stretch. */
 class CallingConnection implements RawUser {
   readonly #connection: RawConnection
   readonly #grpc: boolean

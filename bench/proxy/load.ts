@@ -11,15 +11,15 @@ export interface LoadOptions {
   readonly host: string
   readonly port: number
   readonly connections: number
-  /** Whole requests, sent in turn. */
+  /** Complete requests, sent in turn. */
   readonly requests: readonly string[]
   /** Folder with ca.pem, client.pem and client.key. */
   readonly mtls: string | undefined
-  /** A new connection for each request. */
+  /** Use a new connection for each request. */
   readonly reconnect: boolean
-  /** New connections go on with the session of the one before. */
+  /** New connections resume the session of the previous one. */
   readonly resume: boolean
-  /** Over all connections; as many as possible where undefined. */
+  /** Rate over all connections; as fast as possible if undefined. */
   readonly perSecond: number | undefined
 }
 
@@ -62,7 +62,7 @@ class Http1Load implements Load {
     }
     const caller = async (index: number): Promise<void> => {
       while (performance.now() < started + seconds * 1_000) {
-        // A request that is due counts from then on, also where all connections are busy.
+        // The latency of a request begins when it is due, even if all connections are busy then.
         const sent = perSecond === undefined ? performance.now() : await due(perSecond)
         try {
           const socket = this.#sockets[index] ?? (await this.#connect())
@@ -102,7 +102,7 @@ class Http1Load implements Load {
   }
 }
 
-/** What breaks a connection is told by its end. */
+/** A broken connection is noticed by its end. */
 function tolerant(socket: Socket): Socket {
   return socket.on("error", () => undefined)
 }

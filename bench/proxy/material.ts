@@ -8,7 +8,7 @@ import { join } from "node:path"
 import { SignJWT } from "jose"
 import { Authority, GOOD_ID, OWN_ID } from "../../packages/xserver/src/accept/testing/certificates.js"
 
-/** Who calls, and who answers. */
+/** The identities of caller and server. */
 export const CALLER_ID = GOOD_ID
 export const SERVER_ID = OWN_ID
 export const ISSUER = "https://issuer.example"
@@ -68,7 +68,7 @@ export const document = (kind: string, name: string, spec: unknown): unknown => 
 const requestAuthentication = (jwks: string): unknown =>
   document("RequestAuthentication", "jwt", { jwtRules: [{ issuer: ISSUER, jwks }] })
 
-/** The rule that matches, behind so many that do not. */
+/** The rule that matches, after `others` that do not. */
 function authorizationPolicies(others: number): readonly unknown[] {
   const rules: unknown[] = Array.from({ length: others }, (_, n) => ({
     from: [{ source: { requestPrincipals: [`${ISSUER}/user-${n}`] } }],
@@ -85,7 +85,7 @@ function authorizationPolicies(others: number): readonly unknown[] {
   return policies
 }
 
-/** Files that `makeMaterial` has written for so many rules. */
+/** The files that `makeMaterial` has written for this number of rules. */
 export function ruleFiles(rules: number): readonly string[] {
   return Array.from({ length: Math.ceil((rules + 1) / RULES_PER_POLICY) }, (_, n) => `rules-${rules}-${n}.json`)
 }

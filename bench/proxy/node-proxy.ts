@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A proxy as one would write it with `node:http` and `jose`: the yardstick for what our own data path is worth.
+// A proxy as one would write it with `node:http` and `jose`: the reference for our own data path.
 
 import { createPublicKey } from "node:crypto"
 import { readFileSync } from "node:fs"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How callers take orders: as separate processes, so that their cost is not counted. Each order is a line of JSON, and
-// so is each reply.
+// How callers receive orders: as separate processes, so that their cost is not counted. Each order is a line of JSON,
+// and so is each reply.
 
 import { createInterface } from "node:readline"
 
-/** Connections are opened before the time that counts. */
+/** Connections are opened before the measured time. */
 export type LoadOrder = "open" | { readonly seconds: number }
 
 export interface LoadFigures {
@@ -15,7 +15,7 @@ export interface LoadFigures {
 }
 
 export interface Load {
-  /** Those that are still open from the last time stay. */
+  /** Keeps connections that are still open from the last time. */
   open(): Promise<void>
   run(seconds: number): Promise<LoadFigures>
 }

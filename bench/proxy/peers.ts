@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The proxies that are compared, each set up to do the same work on one thread.
+// The proxies that are compared, each configured to do the same work on one thread.
 
 import { spawn } from "node:child_process"
 import { writeFileSync } from "node:fs"
@@ -13,19 +13,19 @@ import { isHttp2, type Work } from "./work.js"
 
 export interface Peer {
   readonly name: string
-  /** Its program; undefined where there is none. */
+  /** Its program; undefined if it is not installed. */
   readonly program: string | undefined
   can(work: Work): boolean
-  /** Starts it for one kind of work and answers where it listens. */
+  /** Starts it for one kind of work and returns the port that it listens on. */
   start(work: Work, upstream: number, folder: string, rules?: 10 | 10_000): Promise<Running>
 }
 
-/** In the process itself: a wrapper that is killed would leave it behind. */
+/** Loaded into the process itself: a wrapper that is killed would leave it behind. */
 const TSX = ["--import", "tsx"]
-/** Another build may be measured in its place. `bin` may start what was compiled ahead, under flags for processes of tests. */
+/** Another build may be measured instead. `bin` could start precompiled code, with flags for processes of tests. */
 export const MERLOND = process.env.MERLOND ?? "packages/cli/bundle/merlond.js"
 
-/** `node` is the program it runs on, a path or what is first on PATH. */
+/** `node` is the program that runs it: a path, or a name on PATH. */
 function xserverOn(name: string, node: string | undefined): Peer {
   return {
     name,
@@ -77,7 +77,7 @@ function xserverOn(name: string, node: string | undefined): Peer {
 
 export const xserver = xserverOn("xserver", "node")
 
-/** The same on the newest versions of Node, whatever runs this. */
+/** The same on the newest versions of Node, whatever version runs this. */
 export const NEWEST_NODES = ["24", "26"] as const
 export const RECOMMENDED_NODE: (typeof NEWEST_NODES)[number] = "24"
 
@@ -87,7 +87,7 @@ export function nameOn(version: string): string {
 
 const recommended = nodeFolder(RECOMMENDED_NODE)
 
-/** What a handshake costs before a proxy has done anything with it. */
+/** The cost of a handshake without a proxy. */
 export const nodeTls: Peer = {
   name: `node:tls, Node ${RECOMMENDED_NODE}`,
   program: recommended && join(recommended, "node"),
@@ -104,7 +104,7 @@ const onNewest = NEWEST_NODES.map(version => {
   return xserverOn(nameOn(version), folder && join(folder, "node"))
 })
 
-/** One thread, and no limit that the load would meet. */
+/** One thread, and no limit that the load would reach. */
 export const HAPROXY_GLOBAL = `global
   nbthread 1
   maxconn 4096

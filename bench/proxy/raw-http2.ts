@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of HTTP/2 that a caller and an application need which must cost less than any proxy between them: everything
-// after one read goes out in one write. Peers of a benchmark behave, so only errors that would distort a figure are
-// checked.
+// The part of HTTP/2 that a caller and an application need, which must cost less than any proxy between them:
+// everything after one read goes out in one write. Peers of a benchmark behave, so only errors that would distort a
+// figure are checked.
 
 import type { Socket } from "node:net"
 import {
@@ -26,7 +26,7 @@ const SETTING_BYTES = 6
 const HEADER_BYTES = 64 * 1024
 const HEADER_LINES = 100
 
-/** A message of gRPC: five bytes say that twelve follow, uncompressed. */
+/** A gRPC message: five bytes say that twelve follow, uncompressed. */
 export const MESSAGE = `\0\0\0\0\x0c${"\x01".repeat(12)}`
 
 export interface RawUser {
@@ -48,14 +48,14 @@ export class RawConnection {
   readonly #waiting: (() => void)[] = []
   #dataEnds = false
 
-  /** `first` is what a side of its kind begins with, `preface` how much comes to it before the first frame. */
+  /** `first` is what this side sends first, `preface` the number of bytes that it receives before the first frame. */
   constructor(socket: Socket, first: string, preface: number, user: RawUser) {
     this.#socket = socket
     this.#preface = preface
     this.#user = user
     this.#out = first + windowUpdateText(0, MAX_WINDOW - DEFAULT_WINDOW)
     socket.on("data", bytes => this.#read(bytes))
-    // What breaks a connection is told by its end.
+    // A broken connection is noticed by its end.
     socket.on("error", () => socket.destroy())
     this.flush()
   }
@@ -69,7 +69,7 @@ export class RawConnection {
     this.#out += headersText(stream, this.#encoder.finish(), ended)
   }
 
-  /** Calls `send`, which sends the content, once the peer takes it. */
+  /** Calls `send`, which sends the content, once the window allows it. */
   whenWindow(content: string, send: () => void): void {
     if (this.#sendWindow < content.length) {
       this.#waiting.push(() => this.whenWindow(content, send))

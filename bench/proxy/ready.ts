@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How soon xserver is ready with its state on disk and no control plane to ask: the median of several starts.
+// How soon xserver is ready with its state on disk and no reachable control plane: the median of several starts.
 
 import { spawn } from "node:child_process"
 import { once } from "node:events"

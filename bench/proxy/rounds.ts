@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proxies are compared in short alternating rounds, so that other load on the machine affects them alike. Figures are
+// Proxies are compared in short alternating rounds, so that other load on the machine affects them equally. Figures are
 // medians over the rounds; a ratio is the median of the ratios of each round.
 
 import type { ChildProcess } from "node:child_process"
@@ -18,22 +18,25 @@ export interface Row {
   readonly p99Ms: number
   readonly residentMiB: number
   readonly errors: number
-  /** CPU per request of each round. */
+  /** CPU per request, by round. */
   readonly rounds: readonly number[]
-  /** The same of each process, in the order in which a request meets them. */
+  /** The same for each process, in the order in which a request passes them. */
   readonly processes: readonly { readonly cpuMicroseconds: number; readonly residentMiB: number }[]
 }
 
 const STRETCH_SECONDS = 0.5
-/** Compilers and caches have settled once a request has not become cheaper for some seconds: soon for some, late for others. */
+/**
+ * Compilers and caches have settled once requests have not become cheaper for some seconds, which differs between
+ * proxies.
+ */
 const CHEAPER = 0.97
 const STEADY_SECONDS = 5
 const WARM_UP_SECONDS = 20
-/** A busy machine answers too few in that time for a compiler to take notice; it gets longer. */
+/** On a busy machine, the compiler sees too few requests in that time to optimise; then the warm-up is extended. */
 const WARM_UP_REQUESTS = 20_000
 const LONGEST_WARM_UP_SECONDS = 60
 
-/** What is measured, and the work it is to do. */
+/** A contender, and its work. */
 export interface Entry {
   readonly scenario: string
   readonly proxy: string
@@ -41,10 +44,10 @@ export interface Entry {
 }
 
 export interface Started {
-  /** Those whose work counts, in the order in which a request meets them. */
+  /** The processes whose work counts, in the order in which a request passes them. */
   readonly processes: readonly ChildProcess[]
   readonly caller: Caller
-  /** Ends everything but the caller. */
+  /** Ends everything except the caller. */
   readonly end: () => void | Promise<void>
 }
 
@@ -58,7 +61,7 @@ export interface Failure {
 interface Contender extends Started {
   readonly entry: Entry
   readonly figures: LoadFigures[]
-  /** Of each process, in each round. */
+  /** Costs of each process, by round. */
   readonly costs: (readonly number[])[]
 }
 
@@ -80,7 +83,7 @@ export async function inTurns(
       }
     }
     let fit: readonly Contender[] = contenders
-    /** Who cannot go on is named, and the others do. */
+    /** Reports contenders that fail, and continues with the others. */
     const all = async (act: (contender: Contender) => Promise<unknown>): Promise<void> => {
       for (const contender of fit) {
         try {
@@ -128,7 +131,7 @@ async function stretch(contender: Contender): Promise<void> {
   contender.costs.push(costs)
 }
 
-/** `costs` in microseconds of CPU for each request, by process. */
+/** `costs` are microseconds of CPU per request, by process. */
 async function measured(
   { processes, caller }: Contender,
   seconds: number,

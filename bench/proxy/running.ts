@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that run while they are measured: where to find them, when they listen, what they have used.
+// Programs that run while they are measured: their path, when they listen, what they have used.
 
 import { type ChildProcess, execFileSync } from "node:child_process"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 
-/** A state of TCP, as Linux prints it. */
+/** A TCP state, as Linux prints it. */
 const LISTEN = "0A"
 
 export interface Running {
@@ -12,7 +12,7 @@ export interface Running {
   readonly process: ChildProcess
 }
 
-/** Where the program is; undefined where it is not installed. */
+/** The path of the program; undefined if it is not installed. */
 export function programPath(name: string): string | undefined {
   const named = process.env[name.toUpperCase()]
   if (named !== undefined && existsSync(named)) return named
@@ -32,7 +32,7 @@ export async function listening(child: ChildProcess, port: number): Promise<Runn
   throw new Error(`${child.spawnfile} does not accept connections`)
 }
 
-/** Whether something listens on the port, in the network that the process is in. */
+/** Whether a process listens on the port, in the network namespace of the process. */
 function listens(pid: number, port: number): boolean {
   const local = `:${port.toString(16).toUpperCase().padStart(4, "0")}`
   return ["tcp", "tcp6"].some(family =>
@@ -45,12 +45,12 @@ function listens(pid: number, port: number): boolean {
   )
 }
 
-/** Processor time of a process and its children in microseconds, and resident memory in bytes. */
+/** CPU time of a process and its children in microseconds, and resident memory in bytes. */
 export function usage(pid: number): { readonly cpuMicroseconds: number; readonly residentBytes: number } {
   let nanoseconds = 0
   let pages = 0
   for (const each of [pid, ...children(pid)]) {
-    // To the nanosecond and by thread, where `stat` counts hundredths of a second.
+    // Per thread in nanoseconds, whereas `stat` counts hundredths of a second.
     for (const thread of readdirSync(`/proc/${each}/task`)) {
       nanoseconds += Number(readFileSync(`/proc/${each}/task/${thread}/schedstat`, "utf8").split(" ")[0])
     }

@@ -39,7 +39,7 @@ const server = createServer({ noDelay: true }, socket => {
   socket.on("error", () => socket.destroy())
 })
 
-/** Answers each call with a message of its own. */
+/** Answers each call with its own message. */
 class Answering implements RawUser {
   readonly #connection: RawConnection
 
@@ -48,7 +48,7 @@ class Answering implements RawUser {
     this.#connection = new RawConnection(socket, settings, HTTP2_PREFACE.length, this)
   }
 
-  /** The call is its message; a request without one is answered as HTTP/1.1 is. */
+  /** A call is answered after its message; a request without content is answered as over HTTP/1.1. */
   onFields(stream: number, _: readonly Http2Field[], ended: boolean): void {
     const connection = this.#connection
     if (!ended) return
@@ -75,7 +75,7 @@ class Answering implements RawUser {
   }
 
   onReset(): void {
-    // The caller has left.
+    // The caller has disconnected.
   }
 }
 
