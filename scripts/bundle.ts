@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bundles each program into one file, with the parts that only some commands need in separate files, so that a program
+// Bundles each program into one file, with separate files for parts that only some commands need, so that a program
 // starts without reading hundreds of modules.
 
 import { existsSync, renameSync, rmSync } from "node:fs"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completes package-lock.json after `npm install`. With a registry that mirrors only some platforms, npm leaves the other
-// platforms' optional packages out of the lock, and then `npm ci` rejects it. This script adds them with what their names
-// say: npm fetches them where they fit and skips them elsewhere.
+// Completes package-lock.json after `npm install`. With a registry that mirrors only some platforms, npm leaves the
+// other platforms' optional packages out of the lock, and then `npm ci` rejects it. This script adds them with the
+// platforms in their names: npm installs them where they match and skips them elsewhere.
 
 import { readFileSync, writeFileSync } from "node:fs"
 import { missingOptionals, type PackageLock } from "../test/architecture/lock-file.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes `packages/xds/src/generated`: messages and services of xDS, from Envoy's `.proto` files as @grpc/grpc-js-xds
-// ships them and from our own. `--out DIR` writes elsewhere, so that a test can check that the committed files are
-// current. Nothing is downloaded.
+// Writes `packages/xds/src/generated`: messages and services of xDS, from Envoy's `.proto` files as shipped with
+// @grpc/grpc-js-xds, and from our own. `--out DIR` writes to another folder, so that a test can check that the
+// committed files are current. Nothing is downloaded.
 
 import { execFileSync } from "node:child_process"
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -18,7 +18,10 @@ const SOURCES = [
   ...["envoy-api", "xds", "googleapis", "protoc-gen-validate"].map(name => join(shipped, name)),
 ]
 
-/** Files with the roots of `buf.gen.yaml`. Only what they import is laid out: the rest does not even compile on its own. */
+/**
+ * Files with the roots of `buf.gen.yaml`. Only their imports are copied, because other files do not compile on their
+ * own.
+ */
 const ROOTS = [
   "merlon/mesh/v1/mesh.proto",
   "google/rpc/status.proto",
@@ -40,7 +43,7 @@ function layOut(target: string): void {
   const waiting = [...ROOTS]
   const seen = new Set<string>()
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
-    // The well-known types come with buf itself.
+    // buf includes the well-known types.
     if (seen.has(path) || path.startsWith("google/protobuf/")) continue
     seen.add(path)
     const name = path
@@ -48,7 +51,8 @@ function layOut(target: string): void {
     if (source === undefined) throw new Error(`\`${path}\` is imported and in none of the sources`)
     const file = join(target, path)
     mkdirSync(dirname(file), { recursive: true })
-    // The shipped validate.proto is older than this rule. All rules are dropped in the end, so this one may go first.
+    // The shipped validate.proto is too old for this rule. All rules are dropped in the end, so this one can be dropped
+    // first.
     const text = readFileSync(source, "utf8").replaceAll(" ignore_empty: true", "")
     writeFileSync(file, text)
     for (const match of text.matchAll(IMPORT)) waiting.push(match[1] ?? "")
@@ -74,7 +78,7 @@ try {
       stdio: "inherit",
       env: { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH ?? ""}`, BUF_CACHE_DIR: join(work, "cache") },
     })
-  // Without source info: comments of other people's files are read where they are kept.
+  // Without source info, which contains the comments of other projects' files.
   buf("build", "proto", "--exclude-source-info", "-o", "all.binpb")
   buf("generate", "--template", join(xds, "buf.gen.yaml"))
   licensed(join(work, "out"))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Updates all generated files: CRDs, JSON Schemas, reference pages and the chart, from their definitions, and the
-// README's session as a picture.
+// Updates all generated files: CRDs, JSON Schemas, reference pages and the chart from their definitions, and the
+// picture of the README's session.
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `npm run image`: writes the image as an OCI archive, without a daemon and reproducibly, with its SBOM beside it. `--
-// --out FOLDER` (default `dist`), `--architecture amd64` for one only, `--samples` for a second image with the samples,
-// which shares every layer but one.
+// `npm run image`: writes the image as an OCI archive, without a daemon and reproducibly, with its SBOM next to it. `--
+// --out FOLDER` (default `dist`), `--architecture amd64` for only one architecture, `--samples` for a second image with
+// the samples, which shares every layer but one.
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// `npm run test:mutants [-- FILTER]`: breaks every line that decides access, one at a time, in a copy of the repository,
-// and runs the tests that must notice. A mutant that survives, or that no longer applies, fails the run. `-- --table`
-// prints the list of THREAT_MODEL.md. `-- --unseen` breaks the proofs as `test/proofs` lists it: their own tests must pass, and
-// the independent checker must reject what they then prove.
+// `npm run test:mutants [-- FILTER]`: breaks every line that decides access, one at a time, in a copy of the
+// repository, and runs the tests that must notice. A mutant that survives, or that no longer applies, fails the run.
+// `-- --table` prints the list of THREAT_MODEL.md. `-- --unseen` breaks the proofs as listed in `test/proofs`: their
+// own tests must pass, and the independent checker must reject the resulting proofs.
 
 import { execFileSync, spawnSync } from "node:child_process"
 import {
@@ -20,7 +20,10 @@ import { tmpdir } from "node:os"
 import { dirname, join, resolve } from "node:path"
 import { applied, type Mutant, mutants, mutantsTable } from "../test/mutants/mutants.js"
 
-/** Tracked and new files, with packages linked to the copy's own: a test must meet the broken line through any package. */
+/**
+ * Copies tracked and new files, with packages linked to the copy's own, so that tests use the broken line through any
+ * package.
+ */
 function copyOfRepository(): string {
   const root = mkdtempSync(join(tmpdir(), "merlon-mutants-"))
   const listed = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
@@ -36,16 +39,17 @@ function copyOfRepository(): string {
   }
   for (const name of readdirSync("packages")) {
     symlinkSync(join(root, "packages", name), join(modules, "@merlon", name))
-    // Tests in `test` import the line from its source, and other packages as they were built.
+    // Tests in `test` import the broken line from source, and other packages as built.
     const built = resolve("packages", name, "dist")
     if (existsSync(built)) symlinkSync(built, join(root, "packages", name, "dist"))
   }
   return root
 }
 
-/** What the tests printed where they failed; undefined where they passed. */
+/** The output of failed tests; undefined if they passed. */
 function failureOf(root: string, tests: readonly string[]): string | undefined {
-  // A test that only took long has noticed nothing, so a busy machine is waited for, within what a hanging one may cost.
+  // A test that merely timed out has not noticed the mutant, so time limits are long enough for a busy machine, but end
+  // a hang.
   const options = ["--bail=1", "--reporter=dot", "--testTimeout=120000", "--hookTimeout=120000"]
   const vitest = [resolve("node_modules/vitest/vitest.mjs"), "run", ...options, ...tests]
   const { status, stdout, stderr } = spawnSync(process.execPath, vitest, { cwd: root, encoding: "utf8" })
@@ -68,7 +72,7 @@ function survives(root: string, mutant: Mutant): string | undefined {
 const BY_CHECKER = "test/proofs/seeded-errors.test.ts"
 const OWN_TESTS = ["packages/policy/src/proof"]
 
-/** Undefined where the tests of proofs see nothing and the checker rejects what is proved. */
+/** Undefined if the proofs' own tests notice nothing and the checker rejects the proofs. */
 function isSeen(root: string, mutant: Mutant): string | undefined {
   const accepted = survives(root, mutant)
   if (accepted !== undefined) return accepted

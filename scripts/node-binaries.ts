@@ -6,19 +6,19 @@ import { existsSync, mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 
-/** Not the folder for temporary files, where another user may have put a program first. */
+/** Not in the folder for temporary files, where another user could have put a program first. */
 const CACHE = fileURLToPath(new URL("../.cache/", import.meta.url))
-/** The processor's name in npm's packages of Node. */
+/** npm's name for the package with Node for this processor. */
 export const NODE_PACKAGE = `node-${process.platform}-${process.arch}`
 
-/** The folder of its program; undefined where it cannot be had. */
+/** The folder of its program; undefined if it cannot be installed. */
 export function nodeFolder(version: string): string | undefined {
   const home = join(CACHE, `node-${version}`)
   const folder = join(home, "node_modules", NODE_PACKAGE, "bin")
   if (existsSync(join(folder, "node"))) return folder
   mkdirSync(home, { recursive: true })
   spawnSync("npm", ["install", "--no-save", "--silent", "--prefix", home, `${NODE_PACKAGE}@${version}`], {
-    // What is said on standard output is the program's own to say.
+    // Standard output is reserved for the calling program.
     stdio: ["ignore", "ignore", "inherit"],
   })
   return existsSync(join(folder, "node")) ? folder : undefined

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `npm run release`: writes all release artefacts to dist/release, reproducibly. `--version 1.2.3` first updates the
-// manifests and the changelog; `--dry-run` lists what would be written; `--only npm` leaves out the executables, `--only
-// library` all programs. It uses the programs that `npm run build` bundled; `--anew` bundles them again, as a new version
-// does.
+// manifests and the changelog; `--dry-run` lists what would be written; `--only npm` omits the executables, `--only
+// library` all programs. It uses the programs that `npm run build` bundled; `--anew` bundles them again, as a new
+// version does.
 
 import { createHash } from "node:crypto"
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -81,7 +81,8 @@ function manifestOf(name: string): string {
 }
 
 async function addPrograms(): Promise<void> {
-  // Loaded where programs are packed: it knows every command, and loading it takes longer than packing the library.
+  // Loaded only if programs are packed: it contains every command, and loading it takes longer than packing the
+  // library.
   const { shellFiles } = await import("@merlon/cli")
   const shell = await shellFiles()
   const programs = await packedPrograms(shell)
@@ -98,7 +99,7 @@ function krewName(arch: Arch): string {
 }
 
 async function packedPrograms(shell: readonly ShellFile[]): Promise<Packed> {
-  // A new version stands in the programs as well, and was taken after they were built.
+  // A new version is also in the programs, and was set after they were built.
   if (!values.anew && values.version === undefined) return programsPackage(version, BUILT, shell)
   try {
     await makeBundle(BESIDE)
@@ -112,7 +113,7 @@ async function addExecutable(arch: Arch, components: readonly Component[], shell
   const folder = mkdtempSync(join(tmpdir(), "merlon-release-"))
   try {
     const out = join(folder, "merlond")
-    // Made by the Node of this machine's kind, whichever it is for.
+    // Created with Node for this machine, whatever the target.
     const maker = nodeProgram(process.arch === "arm64" ? "arm64" : "x64")
     await makeExecutable({ arch, node: nodeProgram(arch), maker, out })
     const executable = { arch, program: readFileSync(out), version, components, shell }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes the screenshots of the console: ten views with the sample shop in both themes for the documentation, and those that a
-// browser test compares. `npm run screenshots` takes them. `npm run screenshots -- --check` compares those of the documentation
-// with the pages as they are now, by pixels and with a tolerance. Needs chromium.
+// Takes the screenshots of the console: ten views with the sample shop in both themes for the documentation, and those
+// that a browser test compares. `npm run screenshots` takes them. `npm run screenshots -- --check` compares those of
+// the documentation with the current pages, by pixels and with a tolerance. Needs chromium.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

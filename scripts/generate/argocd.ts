@@ -8,7 +8,7 @@ import { KINDS } from "@merlon/policy/resources"
 export const HEALTH_SCRIPT = "deploy/argocd/health.lua"
 export const ARGOCD_PATCH = "deploy/argocd/argocd-cm.yaml"
 
-/** `kubectl patch configmap argocd-cm -n argocd --patch-file` takes it. */
+/** For `kubectl patch configmap argocd-cm -n argocd --patch-file`. */
 export function argocdPatch({ securityGroup, networkingGroup }: MeshNames): string {
   const script = readFileSync(new URL(`../../${HEALTH_SCRIPT}`, import.meta.url), "utf8")
   const body = script.replace(/^(?=.)/gm, "    ")

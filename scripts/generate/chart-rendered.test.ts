@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Helm makes of the chart, beside what `merlonctl install` creates with the same values.
+// Compares what Helm renders from the chart with what `merlonctl install` creates for the same values.
 // @module-tag needs/helm
 
 import { execFileSync } from "node:child_process"
@@ -47,6 +47,6 @@ it.each<[string, object]>([
   expect(of(rendered(values))).toMatchObject(JSON.parse(JSON.stringify(expected)))
 })
 
-it("installs none unless it is enabled", () => {
+it("installs no authorizer unless it is enabled", () => {
   expect(rendered({}).filter(({ metadata }) => metadata.name === "merlon-authorizer")).toEqual([])
 })

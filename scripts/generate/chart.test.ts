@@ -21,7 +21,7 @@ describe("the chart", () => {
     expect(there).toHaveLength(FILES.size)
   })
 
-  it("documents every value and leaves no place unfilled", () => {
+  it("documents every value and leaves no placeholder", () => {
     expect(parse(FILES.get("deploy/helm/merlon/values.yaml") ?? "")).toEqual(defaultValues(version))
     for (const [path, text] of FILES) expect(text, path).not.toMatch(/⟦|zz(mesh|domain)zz/)
   })

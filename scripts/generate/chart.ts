@@ -15,7 +15,7 @@ import { meshNames } from "@merlon/policy"
 import { stringify } from "yaml"
 
 const CHART = "deploy/helm/merlon"
-/** These two take part in other names, which are checked; so they stand in as words that pass. */
+/** These two are parts of other names, which are validated, so their placeholders are words that pass validation. */
 const WORDS: readonly (readonly [word: string, path: string])[] = [
   ["zzdomainzz.zz", "domain"],
   ["zzmeshzz", "mesh"],
@@ -25,7 +25,7 @@ const STYLE = { lineWidth: 0, aliasDuplicateObjects: false } as const
 
 export function chartFiles(version: string): ReadonlyMap<string, string> {
   const objects = installedObjects(openValues(version))
-    // Helm makes the namespace, or finds it.
+    // Helm creates the namespace, or uses an existing one.
     .filter(({ object }) => object.kind !== "Namespace")
   const files = new Map<string, string>([
     [`${CHART}/Chart.yaml`, chartYaml(version)],
@@ -47,7 +47,7 @@ export function chartFiles(version: string): ReadonlyMap<string, string> {
 
 const GENERATED = "# Written by `npm run generate`.\n"
 
-/** The namespace follows from the mesh's word; elsewhere nothing would find the control plane. */
+/** The namespace follows from the mesh's name; in another one the control plane would not be found. */
 const GUARD = `{{- $wanted := printf "%s-system" .Values.mesh -}}
 {{- if ne .Release.Namespace $wanted -}}
 {{- fail (printf "install into the namespace \`%s\`: helm install ... -n %s --create-namespace" $wanted $wanted) -}}
@@ -55,8 +55,8 @@ const GUARD = `{{- $wanted := printf "%s-system" .Values.mesh -}}
 `
 
 /**
- * After everything else is gone. Capture pointed Services at xserver, which Pods started from then on do not have, and the
- * control plane cannot point them back: it is gone, and while it is there it would capture them again.
+ * A job that runs after everything else is gone. Capture pointed Services at xserver, which later Pods do not have. The
+ * control plane cannot revert that: it is gone by then, and while it runs it would capture the Services again.
  */
 function farewell(): string {
   const name = "{{ .Values.mesh }}-farewell"
@@ -111,7 +111,7 @@ function farewell(): string {
       apiVersion: "batch/v1",
       kind: "Job",
       metadata: metadata(0),
-      // Applied as a plain object, it finds the control plane, does nothing, and goes.
+      // If it is applied as a plain object, it finds the control plane, does nothing, and is deleted.
       spec: { backoffLimit: 3, activeDeadlineSeconds: 120, ttlSecondsAfterFinished: 60, template: { spec: podSpec } },
     },
   ]
@@ -140,7 +140,7 @@ function chartYaml(version: string): string {
   })
 }
 
-/** Helm reads YAML 1.1, where `off` is a boolean: such words need quotes. */
+/** Helm parses YAML 1.1, where `off` is a boolean: such words need quotes. */
 const YAML_1_1 = { ...STYLE, version: "1.1" } as const
 
 function valuesYaml(version: string): string {
@@ -172,15 +172,15 @@ function valuesSchema(version: string): object {
       continue
     }
     root.properties[first] ??= folder()
-    const inner = root.properties[first] as Node // made by the line above
+    const inner = root.properties[first] as Node // created by the line above
     inner.properties[second] = { ...schema, description: about }
   }
-  // What Helm itself adds.
+  // Added by Helm itself.
   root.properties.global = { type: "object" }
   return { $schema: "http://json-schema.org/draft-07/schema#", ...root }
 }
 
-/** Every value a place of its own. */
+/** Install values in which every value is a placeholder. */
 function openValues(version: string): InstallValues {
   const tree: Record<string, unknown> = {}
   for (const { path } of valueTable(version)) {
@@ -189,7 +189,7 @@ function openValues(version: string): InstallValues {
     if (second === undefined) tree[first] = place
     else tree[first] = { ...(tree[first] as object | undefined), [second]: place }
   }
-  return tree as unknown as InstallValues // of the same shape, with text in each place
+  return tree as unknown as InstallValues // the same shape, with text for each value
 }
 
 function byKind(objects: readonly InstalledObject[]): ReadonlyMap<string, readonly InstalledObject[]> {
@@ -215,7 +215,7 @@ function template({ object, when }: InstalledObject): string {
   return `{{- if ${condition} }}\n${body}{{- end }}\n`
 }
 
-/** Braces that are not Helm's must not look as if they were. */
+/** Escapes braces that are not Helm's. */
 function escaped(value: unknown): unknown {
   if (typeof value === "string") return value.replaceAll("{{", '{{"{{"}}')
   if (Array.isArray(value)) return value.map(escaped)
@@ -223,11 +223,11 @@ function escaped(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, escaped(item)]))
 }
 
-/** The control plane's namespace, where the value is empty. */
+/** If the value is empty: the control plane's namespace. */
 const AUTHORIZER_NAMESPACE = "{{ .Values.authorizer.namespace | default .Release.Namespace }}"
 
 function filled(yaml: string): string {
-  // In names of metrics, which have no dashes.
+  // In names of metrics, which cannot contain dashes.
   const counted = yaml.replaceAll(/zzmeshzz(?=_(?:control|xserver)_)/g, '{{ .Values.mesh | replace "-" "_" }}')
   const named = WORDS.reduce((text, [word, path]) => text.replaceAll(word, `{{ .Values.${path} }}`), counted)
   return named
@@ -235,9 +235,9 @@ function filled(yaml: string): string {
     .split("\n")
     .map(line =>
       line
-        // A value by itself, as JSON, which is YAML.
+        // A complete value, as JSON, which is valid YAML.
         .replace(/(^|: |- )⟦([\w.]+)⟧$/, (_, before, path) => `${before}{{ toJson .Values.${path} }}`)
-        // A value that is written as text of JSON.
+        // A value inside JSON text.
         .replace(/'?"⟦([\w.]+)⟧"'?$/, (_, path) => `{{ toJson .Values.${path} | toJson }}`)
         .replace(PLACE, (_, path) => `{{ .Values.${path} }}`),
     )

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The error catalogue, from the errors.ts of each package and the tables of the policy library: every code has a heading
-// to link to, its cause and its fix.
+// The error catalogue, from the errors.ts of each package and the tables of the policy library: every code has a
+// heading to link to, its cause and its fix.
 
 import { CLI_ERRORS, EXIT_CODES, PROVED_FINDINGS } from "@merlon/cli"
 import { CLUSTER_ERRORS } from "@merlon/cluster"
@@ -26,12 +26,12 @@ export const ERRORS_PAGE = "docs/reference/errors.md"
 interface Section {
   readonly title: string
   readonly about: string
-  /** The package in whose errors.ts the codes are. */
+  /** The package whose errors.ts defines the codes. */
   readonly from?: string
   readonly errors: ErrorTable
 }
 
-/** What users meet first comes first. */
+/** In the order in which users encounter them. */
 export const SECTIONS: readonly Section[] = [
   {
     title: "merlonctl",
@@ -154,7 +154,7 @@ function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }
 
-/** A code that two tables have is one entry with both levels. */
+/** Merges two tables; a code in both is one entry with both levels. */
 function merged(one: ErrorTable, level: string, other: ErrorTable, otherLevel: string): ErrorTable {
   const all = new Map<string, ErrorTable[string]>()
   for (const [code, error] of Object.entries(one))

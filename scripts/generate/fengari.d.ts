@@ -11,7 +11,7 @@ declare module "fengari" {
     }
     readonly lauxlib: {
       luaL_newstate(): State
-      /** 0 where all went well. */
+      /** Returns 0 on success. */
       luaL_dostring(state: State, code: Uint8Array): number
     }
     readonly lualib: { luaL_openlibs(state: State): void }

@@ -24,7 +24,7 @@ it.each([...FILES])("%s is up to date (`npm run generate`)", (path, text) => {
   expect(readFileSync(join(ROOT, path), "utf8")).toBe(text)
 })
 
-it("are all there is in schemas", () => {
+it("are the only files in schemas", () => {
   expect(
     readdirSync(join(ROOT, "schemas"))
       .map(name => `schemas/${name}`)
@@ -32,7 +32,7 @@ it("are all there is in schemas", () => {
   ).toEqual([...FILES.keys()].sort())
 })
 
-/** Our samples that hold policies, and nothing else. */
+/** Our samples that contain only policies. */
 const samples = readdirSync(join(ROOT, "samples"), { recursive: true, encoding: "utf8" })
   .map(path => `samples/${path}`)
   .filter(path => /^samples\/(policies|answers)\/.*\.yaml$/.test(path) && !path.endsWith(".test.yaml"))
@@ -41,7 +41,7 @@ const samples = readdirSync(join(ROOT, "samples"), { recursive: true, encoding: 
 describe.each(samples)("%s", path => {
   const documents = parseAllDocuments(readFileSync(join(ROOT, path), "utf8"))
 
-  it("names the schema of each document, by a path that exists", () => {
+  it("references an existing schema for each document", () => {
     const lines = readFileSync(join(ROOT, path), "utf8").split(/^---$/m)
     expect(lines).toHaveLength(documents.length)
     for (const [index, text] of lines.entries()) {
@@ -62,7 +62,7 @@ describe.each(samples)("%s", path => {
 })
 
 it.each(KINDS.map(({ kind, singular, example }) => [kind, singular, example] as const))(
-  "the example of %s is valid, and is not with a field that does not exist",
+  "the example of %s is valid, and invalid with an unknown field",
   (kind, singular, example) => {
     const group = kind === "MeshService" ? "networking" : "security"
     const document = { apiVersion: `${group}.merlon.dev/v1alpha3`, kind, ...parse(example) }
@@ -81,11 +81,11 @@ const POLICY = {
 
 it.each([
   ["a misspelt field of a rule", { spec: { rules: [{ too: [] }] } }],
-  ["a value that is none", { spec: { action: "PERMIT" } }],
-  ["a string for a list", { spec: { rules: [{ to: [{ operation: { methods: "GET" } }] }] } }],
+  ["an invalid value", { spec: { action: "PERMIT" } }],
+  ["a string instead of a list", { spec: { rules: [{ to: [{ operation: { methods: "GET" } }] }] } }],
   ["the group of another mesh", { apiVersion: "security.istio.io/v1" }],
-  ["a kind that is none", { kind: "AuthorizationPolice" }],
-  ["a field beside the spec", { specs: {} }],
+  ["an unknown kind", { kind: "AuthorizationPolice" }],
+  ["an unknown field next to the spec", { specs: {} }],
   ["a label that is a number", { metadata: { name: "a", labels: { version: 1 } } }],
 ])("rejects %s", (_, change) => {
   expect(schema("merlon.json")(POLICY)).toBe(true)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON Schemas (draft 7, which editors understand) of the policy kinds, from the definitions that the CRDs come from. One
-// file per kind, and `merlon.json` for a document of any of them. What only CEL or the control plane checks is not in them.
+// JSON Schemas (draft 7, which editors understand) of the policy kinds, from the same definitions as the CRDs. One file
+// per kind, and `merlon.json` for a document of any kind. Checks by CEL or the control plane are not included.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { KINDS, type KindDefinition, servedVersions } from "@merlon/policy/resources"
@@ -9,7 +9,7 @@ type Node = Readonly<Record<string, unknown>>
 
 const DRAFT = "http://json-schema.org/draft-07/schema#"
 
-/** Path in the repository to text. */
+/** Text by path in the repository. */
 export function jsonSchemas(names: MeshNames): ReadonlyMap<string, string> {
   const kinds = KINDS.map(definition => [`${definition.singular}.json`, kindSchema(definition, names)] as const)
   const files = [...kinds, ["merlon.json", anyKind(names)] as const]
@@ -36,7 +36,7 @@ function kindSchema(definition: KindDefinition, names: MeshNames): Node {
   }
 }
 
-/** Chosen by `kind`, so that an editor reports what is wrong with that kind and not with every other. */
+/** Selects the schema by `kind`, so that an editor reports the errors of that kind only. */
 function anyKind(names: MeshNames): Node {
   return {
     $schema: DRAFT,
@@ -63,7 +63,7 @@ const METADATA: Node = {
   },
 }
 
-/** Without what is ours or Kubernetes': keywords that begin with `x-`. */
+/** Without our own and Kubernetes' keywords, which begin with `x-`. */
 function plain(node: Node): Node {
   const result: Record<string, unknown> = {}
   for (const [keyword, value] of Object.entries(node)) {

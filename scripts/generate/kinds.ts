@@ -2,7 +2,7 @@
 //
 // Derives the tables of built-in kinds from the Go sources of Kubernetes (Apache-2.0): field order, JSON names, wire
 // numbers, merge keys, list types, documentation and the resources of each group version.
-// Usage: `npm run generate:kinds -- GOMODULES`, a folder that holds the unpacked modules
+// Usage: `npm run generate:kinds -- GOMODULES`, a folder with the unpacked modules
 // k8s.io/{api,apimachinery,apiextensions-apiserver,kube-aggregator,kubernetes}@version, one of each.
 
 import { createHash } from "node:crypto"
@@ -12,7 +12,7 @@ import type { RawResource } from "@merlon/cluster"
 import { parse } from "yaml"
 
 interface Field {
-  /** JSON name; empty when the fields of the type are inlined. */
+  /** JSON name; empty if the fields of the type are inlined. */
   readonly j: string
   /** Type expression: string, int32, []T, map[string]T, *T, @full.name. */
   readonly t: string
@@ -24,7 +24,7 @@ interface Field {
   /** Patch strategy and merge key. */
   ps?: string
   pk?: string
-  /** List type, list map keys, struct or map type, union of them as the markers spell them. */
+  /** List type, list map keys, struct or map type, union of them, as written in the markers. */
   lt?: string
   lk?: string[]
   st?: string
@@ -61,7 +61,7 @@ const apiGroups = [
 for (const group of apiGroups) packages[`k8s.io/api/${group}/v1`] = `io.k8s.api.${group}.v1`
 packages["k8s.io/api/autoscaling/v2"] = "io.k8s.api.autoscaling.v2"
 
-/** Types whose JSON form is not that of their Go struct; the codec knows them by name. */
+/** Types whose JSON form differs from their Go struct; the codec knows them by name. */
 const special = new Set(
   ["Time", "MicroTime", "Duration", "FieldsV1", "Verbs"]
     .map(name => `io.k8s.apimachinery.pkg.apis.meta.v1.${name}`)
@@ -92,7 +92,7 @@ function moduleFolder(root: string, path: string): string {
   return join(base, found, ...rest)
 }
 
-/** The documentation as kube-openapi renders a Go comment. */
+/** Renders a Go comment as kube-openapi does. */
 function description(lines: readonly string[]): string {
   let out = ""
   for (const raw of lines) {
@@ -261,7 +261,7 @@ function withoutDocs(def: TypeDef): object {
   return { ...rest, ...(f === undefined ? {} : { f: f.map(({ d: _d, ...field }) => field) }) }
 }
 
-/** The type's own documentation stands under the empty name, which no field has that is not inlined. */
+/** Documentation by field name. The type's own has the empty name, which only inlined fields have. */
 function docsOf({ d, f }: TypeDef): Record<string, string> {
   const out: Record<string, string> = {}
   if (d) out[""] = d
@@ -269,17 +269,17 @@ function docsOf({ d, f }: TypeDef): Record<string, string> {
   return out
 }
 
-/** Compact, one line: these are data that people do not edit. */
+/** Compact, on one line, because nobody edits these tables. */
 export function printed(table: object): string {
   return `${JSON.stringify(table)}\n`
 }
 
-/** Tells whether a table was edited by hand; regenerating writes it anew. */
+/** Detects manual edits of a table; regenerating updates it. */
 export function digest(text: string): string {
   return createHash("sha256").update(text).digest("hex")
 }
 
-/** Kubernetes keeps its own discovery documents beside its sources. */
+/** Reads the discovery documents that Kubernetes keeps with its sources. */
 function readResources(root: string): RawResource[] {
   const folder = moduleFolder(root, "k8s.io/kubernetes/api/discovery")
   const files = ["api__v1.json", ...readdirSync(folder).filter(f => /^apis__.*__v[12]\.json$/.test(f))]
@@ -317,7 +317,7 @@ function readResources(root: string): RawResource[] {
   })
 }
 
-/** The roles and bindings every cluster starts with; Kubernetes keeps them as test data of its policy. */
+/** Reads the roles and bindings that every cluster starts with, from the test data of Kubernetes' RBAC policy. */
 function readRoles(root: string): object {
   const folder = moduleFolder(root, "k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy/testdata")
   const read = (file: string): unknown[] =>

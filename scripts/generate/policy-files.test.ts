@@ -15,11 +15,12 @@ describe("the generated files", () => {
     expect(readFileSync(ROOT + path, "utf8")).toBe(text)
   })
 
-  it.each(["deploy/crds", "docs/reference"])("are all there is in %s", folder => {
+  it.each(["deploy/crds", "docs/reference"])("are the only files in %s", folder => {
     const expected = [...FILES.keys()]
       .filter(path => path.startsWith(folder))
       .map(path => path.slice(folder.length + 1))
-    // The error catalogue is made from all packages' tables (errors-page.ts); the page of the answers API is written by hand.
+    // The error catalogue is generated from all packages' tables (errors-page.ts); the page of the answers API is
+    // written manually.
     expect(
       readdirSync(ROOT + folder)
         .filter(name => name !== "errors.md" && name !== "answers-api.md")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CRDs and reference pages of the policy kinds: path in the repository to text. scripts/generate.ts writes them, a test
-// compares them.
+// The CRDs and reference pages of the policy kinds, as text by path in the repository. scripts/generate.ts writes them,
+// and a test compares them.
 
 import { customResourceDefinitions, KINDS, type MeshNames } from "@merlon/policy"
 import { stringify } from "yaml"
@@ -11,7 +11,7 @@ const NOTICE = "# Written by `npm run generate` from packages/policy/src/resourc
 export function policyFiles(names: MeshNames): ReadonlyMap<string, string> {
   const files = new Map<string, string>()
   for (const crd of customResourceDefinitions(names)) {
-    // Rules are shared between nodes; an API server reads them written out, and so do people.
+    // Rules are shared between nodes, but API servers and people read them without aliases.
     const text = stringify(crd, { lineWidth: 0, aliasDuplicateObjects: false })
     files.set(`deploy/crds/${crd.spec.names.plural}.yaml`, NOTICE + text)
   }

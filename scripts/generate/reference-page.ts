@@ -115,7 +115,7 @@ function rules(nodes: readonly FieldRow[]): string {
   const lines = nodes.flatMap(({ path, node }) =>
     [node, node.items, node.additionalProperties]
       .filter(isObject)
-      .flatMap(inner => (inner["x-kubernetes-validations"] ?? []) as readonly CelRule[]) // as `Notes` has it
+      .flatMap(inner => (inner["x-kubernetes-validations"] ?? []) as readonly CelRule[]) // the type in `Notes`
       .map(({ message }) => `- \`${path}\`: ${message}`),
   )
   return lines.length === 0 ? "" : `## Rules the API server checks\n\n${[...new Set(lines)].join("\n")}`
@@ -123,7 +123,7 @@ function rules(nodes: readonly FieldRow[]): string {
 
 function rejected(nodes: readonly FieldRow[]): string {
   const lines = nodes.flatMap(({ path, node }) =>
-    Object.entries((node["x-rejected"] ?? {}) as { readonly [name: string]: Rejected }) // as `Notes` has it
+    Object.entries((node["x-rejected"] ?? {}) as { readonly [name: string]: Rejected }) // the type in `Notes`
       .map(([name, { problem, fix }]) => `- \`${path}\`, \`${name}\`: ${problem}; ${fix}`),
   )
   return lines.length === 0 ? "" : `## Known from other meshes and rejected\n\n${lines.join("\n")}`

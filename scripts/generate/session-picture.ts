@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The README's five minutes as an animated terminal, generated from the page's own code blocks, whose output a test
-// compares with the programs. Readers who prefer reduced motion see one static scene.
+// compares with the programs. Readers who prefer reduced motion see a single static scene.
 
 import { blocks } from "../markdown-blocks.js"
 
@@ -25,7 +25,7 @@ interface Row {
 
 interface Scene {
   readonly rows: readonly Row[]
-  /** Of the rows, those that are typed. */
+  /** Number of rows that are typed. */
   readonly typed: number
 }
 
@@ -60,7 +60,7 @@ ${drawn.map(({ shapes }) => shapes).join("\n")}
 `
 }
 
-/** Commands that print something, with what they print. */
+/** Commands that print something, with their output. */
 function scenesOf(readme: string): readonly Scene[] {
   const [, rest = ""] = readme.split("\n## Five minutes\n")
   const [section = ""] = rest.split("\n## ")

@@ -8,7 +8,7 @@ import type { ImageConfig } from "./oci.js"
 import type { Architecture } from "./parts.js"
 import type { Entry } from "./tar.js"
 
-/** The same as injected proxies run as. */
+/** The user of injected proxies. */
 export const USER = 1337
 export const PROGRAMS_FOLDER = "opt/merlon"
 
@@ -29,7 +29,7 @@ export function imageConfig(name: string, tag: string, version: string): ImageCo
 
 export function systemFiles(): readonly Entry[] {
   return [
-    // Debian's packages name both places of libraries and programs.
+    // Debian's packages use both paths of libraries and programs.
     link("bin", "usr/bin"),
     link("sbin", "usr/sbin"),
     link("lib", "usr/lib"),
@@ -52,12 +52,12 @@ export function programFiles(bundle: string, version: string): readonly Entry[] 
     text(`${PROGRAMS_FOLDER}/package.json`, `${JSON.stringify({ name: "merlon", version, type: "module" })}\n`),
     program("merlond", `import("/${PROGRAMS_FOLDER}/merlond.js")`),
     program("merlonctl", `import("/${PROGRAMS_FOLDER}/merlonctl.js")`),
-    // What the mission's commands call it by.
+    // The name under which the mission's commands call it.
     program("xclient", `process.argv.splice(2, 0, "xclient")\nimport("/${PROGRAMS_FOLDER}/merlond.js")`),
   ]
 }
 
-/** What the programs load that is built for one kind of machine. */
+/** Files that the programs load and that are built for one architecture. */
 export function libraryFiles(bundle: string, architecture: Architecture): readonly Entry[] {
   const { path } = koffiBinary(architecture === "amd64" ? "x64" : "arm64")
   return [text(`${PROGRAMS_FOLDER}/${path}`, readFileSync(join(bundle, path)))]

@@ -7,7 +7,7 @@ import { type Architecture, type DebianPackage, LOCK, MIRROR, NODE_PACKAGES, typ
 
 const NODE_LINE = "24"
 const SUITE = "trixie"
-/** What Node is linked with, and nft, which writes the rules of a captured Pod, with what that is linked with. */
+/** The libraries that Node is linked with, and nft, which writes the rules of a captured Pod, with its libraries. */
 const PACKAGES = [
   ...["libc6", "libgcc-s1", "libstdc++6"],
   ...["nftables", "libnftables1", "libmnl0", "libnftnl11", "libgmp10", "libjansson4", "libxtables12"],

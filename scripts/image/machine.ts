@@ -11,14 +11,14 @@ const MACHINES = new Map([
   [0xb7, "arm64"],
 ])
 
-/** Undefined for what is no program and no library. */
+/** Undefined if it is neither a program nor a library. */
 export function machineOf(content: Buffer): string | undefined {
   if (!content.subarray(0, MAGIC.length).equals(MAGIC) || content.length < MACHINE_AT + 2) return undefined
   const machine = content.readUInt16LE(MACHINE_AT)
   return MACHINES.get(machine) ?? `machine ${machine}`
 }
 
-/** Fails where one of the files is for another machine, or none is for this one. */
+/** Throws if one of the files is for another architecture, or none is for this one. */
 export function builtFor(architecture: string, entries: readonly Entry[]): readonly Entry[] {
   const machines = entries.flatMap(entry => {
     const machine = entry.kind === "file" ? machineOf(entry.content) : undefined

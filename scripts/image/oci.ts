@@ -8,7 +8,7 @@ import { type Entry, withFolders, writeTar } from "./tar.js"
 
 export interface Layer {
   readonly name: string
-  /** Of the archive, before it was compressed. */
+  /** Digest of the uncompressed archive. */
   readonly diffId: string
   readonly compressed: Buffer
 }
@@ -19,7 +19,7 @@ export interface Platform {
 }
 
 export interface ImageConfig {
-  /** As people pull it, with its tag. */
+  /** The reference that users pull, with its tag. */
   readonly reference: string
   readonly user: string
   readonly entrypoint: readonly string[]
@@ -30,7 +30,7 @@ export interface ImageConfig {
 
 export interface BuiltImage {
   readonly archive: Buffer
-  /** Of what a runtime resolves the tag to. */
+  /** Digest of the manifest or index that a runtime resolves the tag to. */
   readonly digest: string
 }
 
@@ -77,7 +77,7 @@ export function ociArchive(config: ImageConfig, platforms: readonly Platform[]):
 
 function configOf(config: ImageConfig, { architecture, layers }: Platform) {
   return {
-    // Building the same commit again gives the same bytes.
+    // A fixed time, so that building the same commit again gives the same bytes.
     created: "1970-01-01T00:00:00Z",
     architecture,
     os: "linux",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of the image besides our own files: Node's binary from the package registry and a few Debian libraries, each
-// pinned by version and checksum. Downloaded once into a cache folder.
+// The parts of the image besides our own files: Node's binary from the package registry and a few Debian libraries,
+// each pinned by version and checksum. Downloaded once into a cache folder.
 
 import { execFileSync, spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
@@ -15,7 +15,7 @@ export type Architecture = "amd64" | "arm64"
 export interface DebianPackage {
   readonly name: string
   readonly version: string
-  /** Below the mirror's folder. */
+  /** Relative to the mirror's folder. */
   readonly path: string
   readonly sha256: string
 }
@@ -37,7 +37,7 @@ export const NODE_PACKAGES: { readonly [A in Architecture]: string } = {
 const CACHE = process.env.MERLON_IMAGE_CACHE ?? join(homedir(), ".cache", "merlon-image")
 
 export function readParts(): Parts {
-  return JSON.parse(readFileSync(LOCK, "utf8")) as Parts // written by lock-parts.ts alone
+  return JSON.parse(readFileSync(LOCK, "utf8")) as Parts // written only by lock-parts.ts
 }
 
 /** Node's program, and its licence. */
@@ -75,7 +75,7 @@ function isWanted(path: string, name: string): boolean {
   return LIBRARY.test(path) || path === "usr/sbin/nft" || path === `usr/share/doc/${name}/copyright`
 }
 
-/** A Debian package is an `ar` archive; its files are the member `data.tar.*`. */
+/** Extracts the files of a Debian package: an `ar` archive with the files in the member `data.tar.*`. */
 function dataOf(deb: Buffer): Buffer {
   for (let at = 8; at + 60 <= deb.length; ) {
     const name = deb

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The SBOM of the image (CycloneDX): the packages in the bundle, Node, and Debian's packages. It contains no build tools
-// and nothing that changes between builds.
+// The SBOM of the image (CycloneDX): the packages in the bundle, Node, and Debian's packages. It contains no build
+// tools and nothing that changes between builds.
 
 import { createHash } from "node:crypto"
 import type { Architecture, Parts } from "./parts.js"
@@ -55,12 +55,12 @@ function component(type: string, name: string, version: string, purl: string, li
   }
 }
 
-/** One licence by its id, several as an expression. */
+/** A single licence by its id, several as an expression. */
 function licenseOf(text: string): object {
   return text.includes(" ") ? { expression: text } : { license: { id: text } }
 }
 
-/** The same list has the same number (RFC 9562, version 8). */
+/** The same for the same list (RFC 9562, version 8). */
 function uuidOf(text: string): string {
   const hex = createHash("sha256").update(text).digest("hex")
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tar archives as values: reads Debian packages, writes image layers. The output depends on the entries only (sorted, no
-// times, no owners), so that equal files give equal bytes.
+// Tar archives as values: reads Debian packages, writes image layers. The output depends only on the entries (sorted,
+// no times, no owners), so that equal files give equal bytes.
 
 export type Entry =
   | { readonly path: string; readonly kind: "folder"; readonly mode?: number }
@@ -40,7 +40,7 @@ function header(entry: Entry, size: number): Buffer {
   return head
 }
 
-/** ustar keeps the folder of a long path apart. */
+/** ustar stores the folder of a long path separately. */
 function split(path: string): readonly [prefix: string, name: string] {
   const at = path.lastIndexOf("/", 155)
   if (at <= 0 || path.length - at - 1 > 100) throw new Error(`the path \`${path}\` is too long for an archive`)
@@ -56,7 +56,7 @@ export function* readTar(archive: Buffer): Generator<Entry> {
     const content = archive.subarray(at + BLOCK, at + BLOCK + size)
     at += BLOCK + size + padding(size)
     const type = text(head, 156, 1)
-    // GNU's way of a long name: a record of its own before the one it is for.
+    // GNU's format for long names: a separate record before the entry.
     if (type === "L") {
       longName = text(content, 0, size)
       continue
@@ -74,7 +74,7 @@ export function* readTar(archive: Buffer): Generator<Entry> {
   }
 }
 
-/** With every folder that a path lies in. */
+/** Adds the parent folders of every path. */
 export function withFolders(entries: readonly Entry[]): readonly Entry[] {
   const all = new Map<string, Entry>(entries.map(entry => [entry.path, entry]))
   for (const { path } of entries) {

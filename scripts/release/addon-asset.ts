@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A native library inside an executable. The system loads such code from files only, so it is written to a private
+// A native library inside an executable. The system loads such code only from files, so it is written to a private
 // folder, loaded, and removed.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"

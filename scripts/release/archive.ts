@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Archives whose bytes depend on their contents only, so that every build of a commit gives the same file: folder
-// entries, tar under gzip, and `ar` for Debian packages.
+// Archives whose bytes depend only on their contents, so that every build of a commit gives the same file: folder
+// entries, tar with gzip, and `ar` for Debian packages.
 
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs"
 import { join } from "node:path"
@@ -9,7 +9,7 @@ import { type Entry, writeTar } from "../image/tar.js"
 
 export type FileEntry = Extract<Entry, { kind: "file" }>
 
-/** Everything below a folder, under a prefix. */
+/** Everything below a folder, with a prefix. */
 export function entriesOf(folder: string, prefix: string): readonly Entry[] {
   return readdirSync(folder)
     .sort()
@@ -27,9 +27,9 @@ export function file(path: string, content: string | Buffer, executable = false)
   return { path, kind: "file", content: Buffer.from(content), mode: executable ? 0o755 : 0o644 }
 }
 
-/** `level` is gzip's: how much work goes into fewer bytes. */
+/** `level` is gzip's compression level. */
 export function tarGz(entries: readonly Entry[], level = 6): Buffer {
-  // The header of gzip has no time here, and says of the system that it is unknown.
+  // gzip's header contains no time here, and byte 9 declares the system as unknown.
   const packed = gzipSync(writeTar(entries), { level })
   packed[9] = 255
   return packed

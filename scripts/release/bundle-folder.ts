@@ -9,16 +9,16 @@ import { entriesOf } from "./archive.js"
 import { bundlePrograms } from "./bundling.js"
 import { bundledComponents, type Component, componentsIn, readLock } from "./components.js"
 
-/** What `npm run build` leaves. */
+/** The output of `npm run build`. */
 export const BUILT = "packages/cli/bundle"
-/** A folder beside it, for a process that builds another bundle. */
+/** A folder next to it, for a process that builds another bundle. */
 export const BESIDE = `${BUILT}.${process.pid}`
 
 const LIST = "packages.json"
 
 export async function makeBundle(folder: string): Promise<void> {
   const components = bundledComponents(await bundlePrograms(folder), readLock())
-  // What a list of the image's contents names, and where a release finds licences.
+  // Used for the list of an image's contents, and to find licences for a release.
   const packages = components.map(({ name, version, licence, folder }) => ({ name, version, license: licence, folder }))
   writeFileSync(join(folder, LIST), JSON.stringify(packages, undefined, 2))
 }
@@ -31,7 +31,7 @@ export function componentsOfBundle(folder: string): readonly Component[] {
   )
 }
 
-/** The programs alone: source maps are of no use without the sources. */
+/** Only the programs: source maps are useless without the sources. */
 export function programsOfBundle(folder: string, prefix: string): readonly Entry[] {
   return entriesOf(folder, prefix).filter(({ path }) => !path.endsWith(".map") && path !== `${prefix}${LIST}`)
 }

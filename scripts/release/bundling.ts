@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bundles our programs: as a folder that needs only Node, and as one script for executables. Two dependencies have native
-// binaries, which are included.
+// Bundles our programs: as a folder that needs only Node, and as one script for executables. Two dependencies have
+// native binaries, which are included.
 
 import { cpSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -14,11 +14,11 @@ import { partsOfDependencies } from "./parts-of-dependencies.js"
 import { tablesInside } from "./tables-inside.js"
 import { XSERVER, xserverApart } from "./xserver-apart.js"
 
-// esbuild is started by the first who bundles and ends with this process. It collects nothing: a fifth of the work, for half as much
-// memory again.
+// The first bundling starts esbuild, which ends with this process. Without garbage collection it does a fifth less
+// work, for half as much memory again.
 process.env.GOGC ??= "off"
 
-/** The version of everything here: that of the root's package.json. */
+/** The version of all packages: that of the root's package.json. */
 export function currentVersion(): string {
   return JSON.parse(readFileSync("package.json", "utf8")).version
 }
@@ -28,7 +28,7 @@ const COMMON: BuildOptions & { metafile: true } = {
   platform: "node",
   target: "node20",
   conditions: ["@merlon/source"],
-  // Names stay: they are what a stack trace shows. Line breaks go: they are a third of the bytes.
+  // Names are kept, because stack traces show them. Line breaks are removed: they are a third of the bytes.
   minifySyntax: true,
   minifyWhitespace: true,
   legalComments: "none",
@@ -52,7 +52,7 @@ export async function bundlePrograms(outdir: string): Promise<Metafile> {
     format: "esm",
     sourcemap: "linked",
     sourcesContent: false,
-    // Dependencies in the older module format call `require`, and one looks for its binary beside itself.
+    // CommonJS dependencies call `require`, and one looks for its binary next to itself.
     banner: {
       js: 'import{createRequire as $require}from"node:module";const require=$require(import.meta.url),__dirname=import.meta.dirname;',
     },
@@ -64,7 +64,7 @@ export async function bundlePrograms(outdir: string): Promise<Metafile> {
       merlonctl: "packages/cli/src/merlonctl.ts",
       "proof-check": "packages/proof-check/src/main.ts",
       "parent-watchdog": "packages/cli/src/local/processes/parent-watchdog.ts",
-      // Found beside whatever starts it, which lies in the same folder.
+      // Loaded from the same folder as the file that starts it.
       "proof-thread-main": PROOF_THREAD,
       "question-thread-main": QUESTION_THREAD,
     },
@@ -75,7 +75,7 @@ export async function bundlePrograms(outdir: string): Promise<Metafile> {
     cpSync(join(PREBUILDS, name), join(outdir, "prebuilds", name), { recursive: true })
   }
   copyKoffi(outdir)
-  // The page is made by another tool and koffi is copied; both are included.
+  // The page is built by another tool and koffi is copied; both are part of the bundle.
   const inputs = Object.fromEntries([...pageInputs(), KOFFI].map(path => [path, { bytesInOutput: 0 }]))
   const page = { bytes: 0, imports: [], exports: [], inputs }
   return {
@@ -84,17 +84,17 @@ export async function bundlePrograms(outdir: string): Promise<Metafile> {
   }
 }
 
-/** The name under which an executable holds the binary of its store. */
+/** The name of the store's binary in an executable. */
 export const STORE_ASSET = "classic-level.node"
 
-/** The same of what calls the C library. */
+/** The name of koffi's binary, which calls the C library. */
 export const KOFFI_ASSET = "koffi.node"
 
-/** The same of the code that runs in a thread of its own. */
+/** The names of the code that runs in separate threads. */
 export const PROOF_THREAD_ASSET = "proof-thread.cjs"
 export const QUESTION_THREAD_ASSET = "question-thread.cjs"
 
-/** For Linux with glibc, which is what the executables are for. */
+/** For Linux with glibc, the target of executables. */
 export function storeBinary(arch: "x64" | "arm64"): string {
   return join(PREBUILDS, `linux-${arch}`, arch === "x64" ? "classic-level.node" : "classic-level.armv8.node")
 }
@@ -108,7 +108,7 @@ const storeFromAsset: Plugin = {
   },
 }
 
-/** Everything as one script in the older module format, the only one that executables hold. */
+/** Everything as one CommonJS script, the only format that executables support. */
 export async function bundleScript(outfile: string): Promise<void> {
   await buildPage()
   await buildScript("scripts/release/executable-main.ts", outfile)
@@ -126,12 +126,12 @@ async function buildScript(entry: string, outfile: string): Promise<void> {
   })
 }
 
-/** A thread begins with a script too, and cannot share the other's. */
+/** A thread starts with its own script too. */
 export async function bundleProofThread(outfile: string): Promise<void> {
   await build({ ...COMMON, entryPoints: [PROOF_THREAD], outfile, format: "cjs" })
 }
 
-/** The same of the thread that answers `merlonctl mcp`. */
+/** The same for the thread that answers `merlonctl mcp`. */
 export async function bundleQuestionThread(outfile: string): Promise<void> {
   await buildScript(QUESTION_THREAD, outfile)
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The packages in an artefact: those whose files a bundle took, or that a library needs, with version, licence and digest
-// from the lock. The bill of materials (CycloneDX 1.6) and the licence notices are generated from them.
+// The packages in an artefact: those whose files are in a bundle, or that a library needs, with version, licence and
+// digest from the lock. The bill of materials (CycloneDX 1.6) and the licence notices are generated from them.
 
 import { createHash } from "node:crypto"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
@@ -12,7 +12,7 @@ export interface Component {
   readonly version: string
   /** An SPDX expression. */
   readonly licence: string
-  /** As the lock has it: `sha512-…` in base64. */
+  /** From the lock: `sha512-…` in base64. */
   readonly integrity: string | undefined
   readonly folder: string
 }
@@ -37,16 +37,16 @@ export function bundledComponents(metafile: Metafile, lock: Lock): readonly Comp
       .flatMap(path => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? []),
   )
   const found = [...folders].sort().map(folder => componentAt(folder, lock))
-  // The same version may stand in two places.
+  // The same version may be in two folders.
   return [...new Map(found.map(component => [reference(component), component])).values()]
 }
 
-/** Of folders that are known already. */
+/** For folders that are already known. */
 export function componentsIn(folders: readonly string[], lock: Lock): readonly Component[] {
   return folders.map(folder => componentAt(folder, lock))
 }
 
-/** What a library needs, and what that needs. */
+/** The dependencies of a library, including indirect ones. */
 export function neededComponents(names: readonly string[], lock: Lock): readonly Component[] {
   const found = new Set<string>()
   const visit = (name: string, from: string): void => {
@@ -74,7 +74,7 @@ export interface Subject {
   readonly description: string
 }
 
-/** Without time and chance: the same components give the same bytes. */
+/** Without time and randomness: the same components give the same bytes. */
 export function billOfMaterials({ name, version, description }: Subject, components: readonly Component[]): string {
   const listed = components.map(component => ({
     type: "library",
@@ -124,7 +124,7 @@ function reference({ name, version }: Component): string {
   return `pkg:npm/${name.replace("@", "%40")}@${version}`
 }
 
-/** A name-based one (RFC 9562, section 5.8), from a digest. */
+/** A name-based UUID (RFC 9562, section 5.8), from a digest. */
 function uuidOf(digest: string): string {
   const variant = ((Number.parseInt(digest.slice(16, 18), 16) & 0x3f) | 0x80).toString(16)
   return [
@@ -136,7 +136,7 @@ function uuidOf(digest: string): string {
   ].join("-")
 }
 
-/** The licences' own texts, each package with its. */
+/** The texts of the licences, by package. */
 export function thirdPartyNotices(components: readonly Component[]): string {
   const parts = components.map(({ name, version, licence, folder }) => {
     const files = existsSync(folder)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entry point of an executable. It contains all our programs, and its file name selects one: `merlonctl` is a link to
-// `merlond`, and a local mesh starts its processes under their names.
+// The entry point of an executable. It contains all our programs, and its file name selects one: `merlonctl` is a link
+// to `merlond`, and a local mesh starts its processes under their names.
 
 import { basename } from "node:path"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One executable file per system: Node's binary with our programs inside, as a Node single executable application. Node's
-// binaries are downloaded from the package registry, pinned by digest.
+// One executable file per system: Node's binary with our programs inside, as a Node single executable application.
+// Node's binaries are downloaded from the package registry, pinned by digest.
 
 import { execFileSync } from "node:child_process"
 import { createHash } from "node:crypto"
@@ -33,13 +33,13 @@ export type Arch = "x64" | "arm64"
 const FUSE = "NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2"
 const CACHE = "node_modules/.cache/merlon-release"
 const NODE_VERSION = "24.21.0"
-/** Of the program itself, not of the package around it. */
+/** Of the program itself, not of the package that contains it. */
 const NODE_SHA256: Readonly<Record<Arch, string>> = {
   x64: "7fde7b8afa198da66257f42ee2001d874c7355631e6d1579a5fb5ef1f246df4c",
   arm64: "0f8949d1028f6d61506b2d5bc57e7e6fe893d7b1997509b7847294fc9c616584",
 }
 
-/** Node's program for a system, from the registry or from when it was last fetched. */
+/** Node's program for a system, from the registry or the cache. */
 export function nodeProgram(arch: Arch): string {
   const file = join(CACHE, `node-${NODE_VERSION}-linux-${arch}`)
   if (!existsSync(file)) {
@@ -66,9 +66,9 @@ export function nodeProgram(arch: Arch): string {
 
 export interface ExecutableRequest {
   readonly arch: Arch
-  /** Node's program that ours goes into. */
+  /** Node's program, into which ours is injected. */
   readonly node: string
-  /** The same version of Node, as a program that runs here. */
+  /** The same version of Node as a program for this machine. */
   readonly maker: string
   readonly out: string
 }
@@ -88,7 +88,7 @@ export async function makeExecutable({ arch, node, maker, out }: ExecutableReque
       [PROOF_THREAD_ASSET]: PROOF_THREAD_ASSET,
       [QUESTION_THREAD_ASSET]: QUESTION_THREAD_ASSET,
     }
-    // By name alone: a path would be written into the executable, and it is another one each time.
+    // Only names: a path would be written into the executable, and it differs each time.
     const settings = {
       main: "merlon.cjs",
       output: "merlon.blob",
@@ -102,7 +102,7 @@ export async function makeExecutable({ arch, node, maker, out }: ExecutableReque
     })
     copyFileSync(node, out)
     chmodSync(out, 0o755)
-    // Loaded where an executable is made: most who come by here make none, and it took a fifth of their time.
+    // Loaded only here: most users of this module create no executable, and loading it took a fifth of their time.
     const { inject } = await import("postject")
     await inject(out, "NODE_SEA_BLOB", readFileSync(blob), { sentinelFuse: FUSE })
   } finally {

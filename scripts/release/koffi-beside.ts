@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// koffi, which calls the C library, in a folder beside a bundle: its binaries for the systems that use it, without its
+// koffi, which calls the C library, in a folder next to a bundle: its binaries for the systems that use it, without its
 // installer.
 
 import { cpSync } from "node:fs"
@@ -7,10 +7,10 @@ import { join, resolve } from "node:path"
 import type { Plugin } from "esbuild"
 
 const BUILT = "node_modules/koffi/build/koffi"
-/** In a bundle. */
+/** The folder in a bundle. */
 const FOLDER = "koffi"
 
-/** The licence of what is copied is found by it. */
+/** The path by which koffi's licence is found. */
 export const KOFFI = "node_modules/koffi/index.js"
 
 const LOADER = `const file = libc => "./${FOLDER}/" + libc + "_" + process.arch + "/koffi.node"
@@ -32,7 +32,7 @@ export function copyKoffi(bundle: string): void {
     cpSync(join(BUILT, name), join(bundle, FOLDER, name), { recursive: true })
 }
 
-/** For Linux with glibc, which is what executables and the image are for: the file, and where it lies in a bundle. */
+/** For Linux with glibc, the target of executables and the image: the file, and its path in a bundle. */
 export function koffiBinary(arch: "x64" | "arm64"): { readonly file: string; readonly path: string } {
   return { file: join(BUILT, `linux_${arch}`, "koffi.node"), path: `${FOLDER}/linux_${arch}/koffi.node` }
 }

@@ -33,7 +33,7 @@ it("has what krew requires of a manifest", () => {
   expect(manifest.spec.shortDescription.length).toBeLessThanOrEqual(50)
 })
 
-it("has files alone in the archive, the program first, since krew unpacks no links", () => {
+it("has only files in the archive, the program first, because krew unpacks no links", () => {
   const tar = gunzipSync(archive)
   const found: [string, string][] = []
   for (let at = 0; at + 512 <= tar.length && tar[at] !== 0; ) {

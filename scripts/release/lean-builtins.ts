@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Importing a Node module evaluates all its exports, also lazy ones: fetch and WebSockets behind `node:http`, Web Crypto
-// behind `node:crypto`. A bundle requires these modules instead and takes only the names that it uses: a proxy then needs
-// less memory and starts faster.
+// Importing a Node module evaluates all its exports, even lazy ones: fetch and WebSockets in `node:http`, Web Crypto in
+// `node:crypto`. A bundle requires these modules instead and uses only the names that it needs, so a proxy needs less
+// memory and starts faster.
 
 import { createRequire } from "node:module"
 import type { Plugin } from "esbuild"

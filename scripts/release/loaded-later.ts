@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two dependencies read Unicode tables when they are loaded: the width of text on a screen, a tenth of a command's
-// runtime, and RE2's letter classes, which a proxy never needs, since it compiles no expression of a MeshService. Bundles
-// load them on first use; plain ASCII is as wide as it is long.
+// Two dependencies read Unicode tables when they are loaded: the width of text on a screen, which took a tenth of a
+// command's runtime, and RE2's letter classes, which a proxy never needs, because it compiles no expressions of
+// MeshServices. Bundles load them on first use; plain ASCII is as wide as it is long.
 
 import { resolve } from "node:path"
 import type { Plugin } from "esbuild"

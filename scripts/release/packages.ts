@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The npm packages: `merlon`, our programs with all dependencies, so that installing it downloads nothing else; and with their
-// dependencies listed for npm `@merlon/policy`, the library, and `@merlon/proof-check`, which auditors read as it was compiled.
+// The npm packages: `merlon`, our programs with all dependencies included, so that installing it downloads nothing
+// else; and `@merlon/policy`, the library, and `@merlon/proof-check`, which auditors read as compiled, both with their
+// dependencies listed for npm.
 
 import { readFileSync } from "node:fs"
 import type { ShellFile } from "@merlon/cli"
@@ -19,7 +20,10 @@ const json = (path: string, value: object): FileEntry => file(path, `${JSON.stri
 
 export const LEGAL = ["LICENSE", "NOTICE"] as const
 
-/** The samples without their sources: everything the pages name, and the programs where Node runs them. Their schemas lie beside them. */
+/**
+ * The samples without their sources: everything that the documentation names, and the programs if Node runs them. Their
+ * schemas are next to them.
+ */
 export function sampleEntries(prefix: string, withPrograms: boolean): readonly Entry[] {
   const kinds = ["manifests", "policies", "keys", "answers", "shop", ...(withPrograms ? ["dist"] : [])]
   const samples = kinds
@@ -28,7 +32,7 @@ export function sampleEntries(prefix: string, withPrograms: boolean): readonly E
   return [...samples, ...entriesOf("schemas", `${prefix}schemas/`)]
 }
 
-/** Of a folder that the programs were bundled into. */
+/** From a folder with bundled programs. */
 export function programsPackage(version: string, bundle: string, shell: readonly ShellFile[]): Packed {
   const components = componentsOfBundle(bundle)
   const { engines, description } = JSON.parse(readFileSync("package.json", "utf8"))
@@ -62,7 +66,7 @@ export function programsPackage(version: string, bundle: string, shell: readonly
   return { archive: tarGz(entries), components }
 }
 
-/** After `tsc -b`. */
+/** Run this after `tsc -b`. */
 export function policyPackage(version: string): Packed {
   const source = manifestOf("policy")
   const { engines, devDependencies } = JSON.parse(readFileSync("package.json", "utf8"))
@@ -75,7 +79,7 @@ export function policyPackage(version: string): Packed {
     exports: { ".": { types: "./dist/index.d.ts", default: "./dist/index.js" } },
     engines,
     sideEffects: false,
-    // Its types name some of Node's; with them at hand, a compiler checks all of it.
+    // Its types refer to Node's, so a compiler needs those to check everything.
     dependencies: { ...source.dependencies, "@types/node": devDependencies["@types/node"] },
   }
   const components = neededComponents(Object.keys(source.dependencies), readLock())
@@ -88,7 +92,7 @@ export function policyPackage(version: string): Packed {
   return { archive: tarGz(entries), components }
 }
 
-/** After `tsc -b`. */
+/** Run this after `tsc -b`. */
 export function proofCheckPackage(version: string): Packed {
   const { name, description, license, type, bin, dependencies } = manifestOf("proof-check")
   const { engines } = JSON.parse(readFileSync("package.json", "utf8"))
@@ -109,7 +113,7 @@ const compiled = (name: string): readonly Entry[] =>
     .filter(({ path }) => !/\.map$|tsbuildinfo$|\.test\.|\/testing\//.test(path))
     .map(withoutMapComment)
 
-/** A compiler that was told of no types finds them by this line. */
+/** Adds the reference by which a compiler without configured types finds Node's. */
 function withNodeTypes(entry: Entry): Entry {
   if (!entry.path.endsWith(".d.ts") || entry.kind !== "file") return entry
   const declarations = entry.content.toString("utf8")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Embeds the console's page in a bundle as text: an executable and an image have no folder beside them.
+// Embeds the console's page in a bundle as text: an executable and an image have no folder next to them.
 
 import { readdirSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"

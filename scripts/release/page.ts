@@ -15,30 +15,30 @@ const SOURCES = [
   "package-lock.json",
 ]
 export const PAGE_FOLDER = `${HOME}/page`
-/** Beside the page, not in it: it is not served. */
+/** Next to the page and not in it, because it is not served. */
 const MADE = `${HOME}/dist/page.json`
 
-/** Addresses are relative, so that the page works below any path a proxy gives it. */
+/** URLs are relative, so that the page works below any path of a proxy. */
 const config = (usualConditions: readonly string[]): InlineConfig => ({
   configFile: false,
   root: resolve(HOME, "src/web"),
   base: "./",
   logLevel: "warn",
-  // From source, as the programs: `npm start` builds nothing else on a fresh clone.
+  // From source, like the programs: `npm start` builds nothing else on a fresh clone.
   resolve: { conditions: ["@merlon/source", ...usualConditions] },
   build: {
     outDir: resolve(PAGE_FOLDER),
     emptyOutDir: true,
     target: "es2022",
-    // The page's policy of content allows no style and no script inside of it.
+    // The page's Content-Security-Policy allows no inline styles or scripts.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
     // For the editor, which is loaded when a user edits.
     chunkSizeWarningLimit: 600,
     rolldownOptions: {
-      // `"use client"` means something to servers that render; there is none here. What the page takes from
-      // `@merlon/policy` needs nothing of Node, and the rest of it is left out.
+      // `"use client"` only matters to rendering servers, of which there are none. The parts of `@merlon/policy` that
+      // the page uses do not need Node; the rest is removed.
       onLog: (level, log, pass) => {
         const known = log.code === "MODULE_LEVEL_DIRECTIVE" || /"node:.*packages\/policy\//s.test(log.message)
         if (!known) pass(level, log)
@@ -47,7 +47,10 @@ const config = (usualConditions: readonly string[]): InlineConfig => ({
   },
 })
 
-/** The font of most text comes together with the scripts: text that changes its font moves what is around it. */
+/**
+ * The font of most text is loaded together with the scripts, because text that changes its font moves what is around
+ * it.
+ */
 const preloadText: Plugin = {
   name: "preload-text",
   transformIndexHtml: {
@@ -74,7 +77,7 @@ export async function buildPage(): Promise<void> {
     name: "list-inputs",
     generateBundle(_, bundle) {
       for (const chunk of Object.values(bundle)) {
-        // Fonts are assets: files that stylesheets name.
+        // Fonts are assets: files that stylesheets reference.
         for (const id of chunk.type === "chunk" ? chunk.moduleIds : chunk.originalFileNames) inputs.add(id)
       }
     },
@@ -84,7 +87,7 @@ export async function buildPage(): Promise<void> {
   writeFileSync(MADE, JSON.stringify({ digest, inputs: [...inputs].filter(id => id.includes("node_modules")).sort() }))
 }
 
-/** Files of others that are in the page, from the root of the repository. */
+/** Third-party files in the page, relative to the root of the repository. */
 export function pageInputs(): readonly string[] {
   return (made()?.inputs ?? []).map(id => id.slice(id.indexOf("node_modules/")).replace(/[?#].*$/, ""))
 }

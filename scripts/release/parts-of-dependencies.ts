@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bundles only the parts of these dependencies that we use. All of undici, with fetch, caches, mocks and WebSockets, took
-// longer to load than anything else in a command; prom-client's default metrics, and the tracing that they need, were a
-// twelfth of a proxy's script.
+// Bundles only the parts of these dependencies that we use. All of undici, with fetch, caches, mocks and WebSockets,
+// took longer to load than anything else in a command. prom-client's default metrics, and the tracing that they need,
+// were a twelfth of a proxy's script.
 
 import type { Plugin } from "esbuild"
 
-/** What is not named here is an error when a program is bundled, not a surprise when it runs. */
+/** A missing part is an error when a program is bundled, not when it runs. */
 const PARTS: Readonly<Record<string, string>> = {
   undici: `import api from "undici/lib/api/index.js"
 import Dispatcher from "undici/lib/dispatcher/dispatcher.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packages without npm: an archive with the executable, and a Debian package with the same and systemd units.
+// Packages without npm: an archive with the executable, and a Debian package with the executable and systemd units.
 
 import { readFileSync } from "node:fs"
 import { gzipSync } from "node:zlib"
@@ -13,12 +13,12 @@ import { LEGAL, sampleEntries } from "./packages.js"
 
 export interface Executable {
   readonly arch: Arch
-  /** The file itself. */
+  /** The executable's content. */
   readonly program: Buffer
   readonly version: string
   readonly components: readonly Component[]
   readonly shell: readonly ShellFile[]
-  /** Of the compression, as gzip has it; a release takes the usual one. */
+  /** gzip's compression level; a release uses the default. */
   readonly level?: number
 }
 
@@ -33,7 +33,7 @@ const programs = (prefix: string, program: Buffer): readonly Entry[] => [
   { path: `${prefix}proof-check`, kind: "link", target: "merlond" },
 ]
 
-/** What krew unpacks: it takes files alone, and no links. */
+/** The archive for krew, which unpacks only files, no links. */
 export function krewArchive({ program, components, level }: Omit<Executable, "shell">): Buffer {
   return tarGz([file("kubectl-merlon", program, true), ...legalFiles("", components)], level)
 }
@@ -58,7 +58,7 @@ export function standaloneArchive({ arch, program, version, components, shell, l
   return tarGz(entries, level)
 }
 
-/** Debian's name for what is not final sorts before what is. */
+/** Debian's form of a pre-release, which sorts before the release. */
 function debianVersion(version: string): string {
   return version.replace("-", "~")
 }
@@ -101,7 +101,7 @@ export function debianPackage({ arch, program, version, components, shell, level
   ])
 }
 
-/** Debian wants man pages compressed, at level 9 and without a time. */
+/** Debian requires man pages to be compressed, at level 9 and without a time. */
 function debianShellFile({ path, text }: ShellFile): Entry {
   if (!path.includes("/man/")) return file(`./usr/${path}`, text)
   const packed = gzipSync(text, { level: 9 })

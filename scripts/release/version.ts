@@ -8,7 +8,7 @@ export function checkVersion(version: string, before: string): void {
   if (compare(version, before) <= 0) throw new Error(`\`${version}\` does not come after \`${before}\``)
 }
 
-/** Of one package.json: its own version, and that of our packages it needs. */
+/** Updates one package.json: its own version, and the versions of our packages that it needs. */
 export function withVersion(manifest: string, version: string): string {
   const value = JSON.parse(manifest)
   const ours = (names: Record<string, string> | undefined): Record<string, string> | undefined =>
@@ -26,7 +26,7 @@ export function withVersion(manifest: string, version: string): string {
   return `${JSON.stringify(next, undefined, 2)}\n`
 }
 
-/** The same for every workspace in the lock. */
+/** Updates every workspace in the lock. */
 export function lockWithVersion(lock: string, version: string): string {
   const value = JSON.parse(lock)
   for (const [path, entry] of Object.entries<Record<string, unknown>>(value.packages)) {
@@ -36,7 +36,7 @@ export function lockWithVersion(lock: string, version: string): string {
   return `${JSON.stringify({ ...value, version }, undefined, 2)}\n`
 }
 
-/** What was unreleased stands under the version from now on. */
+/** Moves the unreleased changes under the version. */
 export function releasedChangelog(changelog: string, version: string, date: string): string {
   if (changelog.includes(`\n## ${version} `)) throw new Error(`the changelog has a section for ${version} already`)
   const section = /\n## Unreleased\n([\s\S]*?)(?=\n## |$)/.exec(changelog)
@@ -45,7 +45,7 @@ export function releasedChangelog(changelog: string, version: string, date: stri
   return changelog.replace("\n## Unreleased\n", `\n## Unreleased\n\n## ${version} - ${date}\n`)
 }
 
-/** Of a version, what the changelog says. */
+/** The section of the changelog for a version. */
 export function notesOf(changelog: string, version: string): string {
   const headings = [...changelog.matchAll(/^## (\S+).*$/gm)]
   const at = headings.findIndex(([, name]) => name === version)
@@ -61,7 +61,7 @@ function compare(a: string, b: string): number {
   const order = coreA.localeCompare(coreB, "en", { numeric: true })
   if (order !== 0) return order
   if (preA === preB) return 0
-  // What is not final comes before what is.
+  // A pre-release comes before its release.
   if (preA === undefined) return 1
   return preB === undefined ? -1 : preA.localeCompare(preB, "en", { numeric: true })
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a page looks like its screenshot: it compares the background of each area and how much is drawn there, not
-// letters, since fonts differ between machines and times and counts between runs. Chromium decodes the images.
+// Compares a page with its screenshot: the background of each area and how much is drawn there, not letters, because
+// fonts differ between machines and times and counts between runs. Chromium decodes the images.
 
 import type { Page } from "playwright-core"
 
@@ -12,23 +12,23 @@ interface Box {
   readonly height: number
 }
 
-/** What a picture shows in a box. */
+/** What an image shows in a box. */
 interface Look {
-  /** The colour of most of it. */
+  /** The most frequent colour. */
   readonly ground: readonly [number, number, number]
-  /** How much of it has clearly another colour, from 0 to 1. */
+  /** The share that clearly has another colour, from 0 to 1. */
   readonly ink: number
 }
 
-/** Parts that people see as one thing. */
+/** Parts of the page that users see as units. */
 const PARTS = ".top, main section, .figures, .decisions, .panel, .yaml, .beside, .drawing, main table"
-/** Besides them the picture in tiles, for what is missing altogether. */
+/** Besides those, the image is divided into tiles, to find missing parts. */
 const TILE = { width: 320, height: 200 }
-/** Of one channel, of 255. */
+/** Per channel, of 255. */
 const GROUND_TOLERANCE = 5
-/** Letters of another font draw more or less, but not by this factor. */
+/** Letters of another font cover more or less area, but not by this factor. */
 const INK_FACTOR = 2.2
-/** Less is not looked at: a time, a count, a line of text that breaks elsewhere. */
+/** Less is ignored: a time, a count, a line of text that wraps differently. */
 const LEAST_INK = 0.006
 
 const BOXES = `[...document.querySelectorAll(${JSON.stringify(PARTS)})].map(part => {
@@ -65,14 +65,14 @@ const LOOKS = `async ({ pictures, boxes }) => {
   return Promise.all(pictures.map(looksOf))
 }`
 
-/** How the page, as it is now, differs from its picture, in words; nothing where it does not. */
+/** Describes how the current page differs from its screenshot; empty if it does not. */
 export async function differences(page: Page, picture: Buffer): Promise<readonly string[]> {
   const { width, height } = page.viewportSize() ?? { width: 0, height: 0 }
   const parts = await page.evaluate<readonly Box[]>(BOXES)
   const boxes = [...parts.flatMap(box => inside(box, width, height)), ...tiles(width, height)]
   const shown = await page.screenshot()
   const pictures = [picture, shown].map(bytes => bytes.toString("base64"))
-  // In a page of its own, which has no stylesheet and no policy.
+  // In a separate page, which has no stylesheet and no policy.
   const reader = await page.context().newPage()
   try {
     const told = `(${LOOKS})(${JSON.stringify({ pictures, boxes })})`
@@ -89,7 +89,7 @@ function inside({ name, ...box }: Box, width: number, height: number): readonly 
     width: Math.min(width - x, Math.round(box.width)),
     height: Math.min(height - y, Math.round(box.height)),
   }
-  // Of what is cut off nearly everywhere there is nothing to say.
+  // Boxes that are mostly cut off are ignored.
   return seen.width < 40 || seen.height < 40 ? [] : [{ name, x, y, ...seen }]
 }
 

@@ -13,7 +13,7 @@ async function did(mesh: Merlonctl, ...args: readonly string[]): Promise<string>
   return stdout
 }
 
-/** With the samples, a policy and some calls; `flags` are of `merlonctl up`. */
+/** Starts a mesh with the samples, a policy and some calls; `flags` are passed to `merlonctl up`. */
 export async function startMesh(mesh: Merlonctl, flags: readonly string[]): Promise<void> {
   await did(mesh, "up", "--detach", ...flags)
   await did(mesh, "apply", "-f", "samples/policies/only-consumer.yaml", "--wait")
@@ -24,10 +24,10 @@ export async function startMesh(mesh: Merlonctl, flags: readonly string[]): Prom
   await did(mesh, "exec", "consumer", "-n", "app", "--", "xclient", "--host", "web", "--path", "/", "20")
 }
 
-/** So many that denied calls fill a page. */
+/** Enough for denied calls to fill a page. */
 const VISITS = 150
 
-/** With the shop and what its visitors do; `flags` are of `merlonctl up`. */
+/** Starts a mesh with the shop and calls of its visitors; `flags` are passed to `merlonctl up`. */
 export async function startShop(mesh: Merlonctl, flags: readonly string[]): Promise<void> {
   await did(mesh, "up", "--detach", "--shop", ...flags)
   const frontend = mesh.record.workloads.find(({ name }) => name === "frontend-1")
@@ -38,7 +38,7 @@ export async function startShop(mesh: Merlonctl, flags: readonly string[]): Prom
   }
 }
 
-/** Signed in, with everything as in the pictures. */
+/** Opens a signed-in page with the settings of the screenshots. */
 export async function visitor(
   browser: Browser,
   mesh: Merlonctl,
@@ -46,7 +46,7 @@ export async function visitor(
 ): Promise<Page> {
   const context = await browser.newContext({
     ...{ viewport: SIZE, colorScheme, reducedMotion: "reduce", locale: "en-GB", timezoneId: "UTC" },
-    // For trying other fonts.
+    // Allows trying other fonts.
     bypassCSP: true,
   })
   context.setDefaultTimeout(120_000)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ten views of the console with the sample shop, in both themes: the pictures of the README and the documentation.
+// Ten views of the console with the sample shop, in both themes: the images of the README and the documentation.
 
 import type { View } from "./views.js"
 
@@ -15,7 +15,7 @@ export const SHOP_VIEWS: readonly View[] = [
     place: "/?ns=shop",
     shows: ["Needs attention", "of 5 proxies", "Would newly allow", "Nothing else changes (proved)."],
     before: async page => {
-      // A straight edge has no height, which counts as hidden.
+      // A straight edge has no height, so it counts as hidden.
       await page.locator(".react-flow__edge").first().waitFor({ state: "attached" })
     },
   },
@@ -24,7 +24,7 @@ export const SHOP_VIEWS: readonly View[] = [
     place: "/map?since=1h",
     shows: ["outside the mesh", "denied"],
     before: async page => {
-      // A straight edge has no height, which counts as hidden.
+      // A straight edge has no height, so it counts as hidden.
       await page.locator(".react-flow__edge").first().waitFor({ state: "attached" })
     },
   },
@@ -43,7 +43,7 @@ export const SHOP_VIEWS: readonly View[] = [
     place: "/access?proved&ns=shop",
     shows: ["Access", "none"],
     before: async page => {
-      // Every caller of the shop has been compared with every workload of it.
+      // Every caller of the shop has been compared with every workload of the shop.
       await page.getByRole("button", { name: "calls of shop/payment to shop/payment-1" }).getByText("none").waitFor()
     },
   },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rewrites a screenshot as a PNG with a palette of 256 colours, which is a third of the size. Colours that cover most of the
-// picture stay exact; the shades of antialiased letters become the nearest of them. Reads what Chromium writes: 8 bits per
-// channel, not interlaced.
+// Rewrites a screenshot as a PNG with a palette of 256 colours, which is a third of the size. Colours that cover most
+// of the image stay exact; the shades of antialiased letters become the nearest of them. Reads Chromium's format: 8
+// bits per channel, not interlaced.
 
 import { crc32, deflateSync, inflateSync } from "node:zlib"
 
@@ -28,7 +28,7 @@ export function smallPng(png: Buffer): Buffer {
     .slice(0, COLOURS)
     .map(([colour]) => colour)
   const places = new Map([...counts.keys()].map(colour => [colour, nearest(colour, palette)]))
-  // Each row begins with its filter; none suits a palette best.
+  // Each row begins with its filter type; 0 (none) is best for a palette.
   const rows = Buffer.alloc(height * (width + 1))
   for (let y = 0; y < height; y++)
     for (let x = 0; x < width; x++)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views of the console on a mesh without the shop. A browser test compares their screenshots on each run: it looks for the
-// same words and compares the drawing, so a broken page is noticed.
+// Views of the console on a mesh without the shop. A browser test compares their screenshots on each run: it looks for
+// the same words and compares the drawing, so a broken page is noticed.
 
 import type { Page } from "playwright-core"
 
 export interface View {
-  /** Of its picture. */
+  /** Name of the screenshot. */
   readonly name: string
   readonly place: string
-  /** Until these are there, the page is not ready, or broken. */
+  /** Texts that the page shows when it is ready. */
   readonly shows: readonly string[]
   readonly before?: (page: Page) => Promise<void>
 }
@@ -46,7 +46,7 @@ export const VIEWS: readonly View[] = [
     shows: ["Effect of this change", "newly denied (403)", "Nothing else changes (proved)."],
     before: async page => {
       await page.locator(".warning").first().waitFor()
-      // A busy machine warns of more, and of other things.
+      // On a busy machine there are more and other warnings.
       await page.addStyleTag({ content: ".warning { display: none }" })
     },
   },
@@ -63,15 +63,15 @@ export const VIEWS: readonly View[] = [
     place: "/map",
     shows: ["Map", "in plaintext"],
     before: async page => {
-      // A straight edge has no height, which counts as hidden.
+      // A straight edge has no height, so it counts as hidden.
       await page.locator(".react-flow__edge").first().waitFor({ state: "attached" })
     },
   },
 ]
 
-/** Throws where the page does not show what it should. */
+/** Throws if the page does not show what it should. */
 export async function see(page: Page, { place, shows, before }: View): Promise<void> {
-  // By way of nowhere: nothing that was opened before stays open.
+  // Through an unknown page, so that nothing that was opened before stays open.
   await page.goto(`${new URL("/", page.url()).href}#/nowhere`)
   await page.goto(`${new URL("/", page.url()).href}#${place}`)
   await page.getByRole("heading", { level: 1 }).waitFor()
