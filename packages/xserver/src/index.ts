@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inbound proxy: starts one, in one process or several, from a file or from the control plane, with its log.
+// The inbound proxy: how to start one, in one process or several, from a file or from the control plane, with its log.
 
 export { LOG_LEVELS, type LogLevel } from "./admin/admin-server.js"
 export {

@@ -1,47 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits on everything that a peer could make us spend. Each is a flag, and each rejection is counted under its name.
+// Limits on everything that a peer could make the proxy spend. Each is a flag, and each rejection is counted under its
+// name.
 
 export interface Limits {
-  /** Connections open at once on one listener; further ones are closed as they come. */
+  /** Connections open at once on one listener; further ones are closed as they are accepted. */
   readonly connections: number
   /** Bytes of request line and headers together. */
   readonly headerBytes: number
   /** Header lines of one message. */
   readonly headerLines: number
-  /** Bytes of all callers together that have not been judged yet; beyond it, who has held most for longest is closed. */
+  /**
+   * Bytes of all callers that have not been judged yet; beyond it, the caller that has held most for longest is
+   * disconnected.
+   */
   readonly unjudgedBytes: number
-  /** Requests on one connection that wait for their turn (HTTP/1.1 pipelining). */
+  /** Requests on one connection that wait for earlier ones (HTTP/1.1 pipelining). */
   readonly pipelinedRequests: number
   /** Streams open at once on one HTTP/2 connection. */
   readonly streams: number
   /**
-   * What one caller (its identity, else its address) may have of `connections`, `upstreamConnections`, `upstreamStreams`
-   * and `pendingRequests` while no other has any, in percent; less, the more others have. 100 for no shares.
+   * Share, in percent, that one caller (its identity, or else its address) may use of `connections`,
+   * `upstreamConnections`, `upstreamStreams` and `pendingRequests` while no other caller uses any; it shrinks the more
+   * others use. 100 disables the sharing.
    */
   readonly callerSharePercent: number
-  /** Requests at once to an application that speaks HTTP/2. */
+  /** Concurrent requests to an application that speaks HTTP/2. */
   readonly upstreamStreams: number
   /** Requests waiting for a connection to the application. */
   readonly pendingRequests: number
   /** Connections to the application. */
   readonly upstreamConnections: number
-  /** For the first bytes of a connection. */
+  /** Time for the first bytes of a connection. */
   readonly sniffTimeoutMs: number
   readonly handshakeTimeoutMs: number
   /** From the first byte of a request to the end of its headers. */
   readonly headerTimeoutMs: number
-  /** Without a byte of the body in either direction. */
+  /** Time without a byte of the body in either direction. */
   readonly bodyIdleTimeoutMs: number
-  /** Between two requests of a connection. */
+  /** Time between two requests of a connection. */
   readonly keepAliveTimeoutMs: number
-  /** gRPC calls without a byte in either direction. */
+  /** Time without a byte in either direction of a gRPC call. */
   readonly streamIdleTimeoutMs: number
-  /** TCP and upgraded connections without a byte in either direction. */
+  /** Time without a byte in either direction of a TCP or upgraded connection. */
   readonly tunnelIdleTimeoutMs: number
   readonly connectTimeoutMs: number
-  /** From the end of the request to the end of the response's head; 0 waits for ever. */
+  /** From the end of the request to the end of the response's head; 0 waits forever. */
   readonly responseTimeoutMs: number
-  /** What a drain waits for requests in flight. */
+  /** How long a drain waits for requests in flight. */
   readonly drainTimeoutMs: number
 }
 

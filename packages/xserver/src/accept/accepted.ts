@@ -10,12 +10,12 @@ import type { ApplicationPort } from "../config/application-port.js"
 
 export interface Accepted {
   readonly socket: Socket | TLSSocket
-  /** Bytes that deciding took and that the handler must read first; often empty. */
+  /** Bytes that were read to classify the connection and that the handler must read first; often empty. */
   readonly head: Buffer
   readonly connection: Connection
   /** Details of the peer's certificate for `x-forwarded-client-cert`; absent on plaintext. */
   readonly certificate: PeerCertificate | undefined
-  /** As the configuration in force has it: connections outlive configurations. */
+  /** The port in the current configuration: a connection outlives configurations. */
   readonly port: ApplicationPort
   /**
    * Set if neither side has sent anything yet on an undeclared port. The first reader of client bytes gives the socket
@@ -29,12 +29,12 @@ export interface PeerCertificate {
   /** SHA-256 of the certificate in hex. */
   readonly fingerprint: string
   readonly subject: string
-  /** Upper-case hex, as revocations name it. */
+  /** Upper-case hex, as in revocations. */
   readonly serial: string
   readonly dns: readonly string[]
   /** Our own identity on this connection. */
   readonly by: string | undefined
-  /** The first of those that it was shown with, where it was shown with any. */
+  /** The first certificate of the chain that the peer sent with its own, if any. */
   readonly issuer?: X509Certificate | undefined
 }
 

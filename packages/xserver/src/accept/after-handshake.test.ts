@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What changes during a handshake, or between it and the first bytes, counts: the mode, the revocations and the roots are those of
-// the moment at which a connection is handed over.
+// A connection is judged by the mode, the revocations and the roots that are current when it is handed over, even if
+// they changed during the handshake or between it and the first bytes.
 import { once } from "node:events"
 import { connect, createServer, type Server, type Socket } from "node:net"
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from "node:tls"
@@ -28,7 +28,7 @@ async function start(handed: Accepted[], protocol: "http" | "auto"): Promise<Rig
   return rig
 }
 
-/** A way to the port that holds back what the port says until it is let go: the handshake stands still meanwhile. */
+/** A relay to the port that holds back the server's bytes until `release`, so that the handshake cannot complete. */
 async function holding(rig: Rig): Promise<{ port: number; answered: Promise<unknown>; release: () => void }> {
   const held: { client: Socket; server: Socket }[] = []
   let answered: (value: unknown) => void = () => undefined
@@ -72,10 +72,10 @@ describe.each<[string, (rig: Rig) => void, TlsFailure | undefined]>([
   ["the caller is revoked", revoke, "revoked"],
   ["the mode becomes STRICT", rig => rig.setMode("STRICT"), undefined],
   ["another identity is revoked", other, undefined],
-  ["the caller's root is trusted no more", replaced, "untrusted"],
-  ["the caller's trust domain is the mesh's no more", moved, "wrong-trust-domain"],
-])("where %s", (_, change, failure) => {
-  it("during a handshake, the connection is judged by that", async () => {
+  ["the caller's root is removed", replaced, "untrusted"],
+  ["the caller's trust domain is no longer the mesh's", moved, "wrong-trust-domain"],
+])("when %s", (_, change, failure) => {
+  it("during a handshake, the connection is judged by the new state", async () => {
     const handed: Accepted[] = []
     const rig = await start(handed, "http")
     const { port, answered, release } = await holding(rig)
@@ -83,17 +83,17 @@ describe.each<[string, (rig: Rig) => void, TlsFailure | undefined]>([
     await answered
     change(rig)
     release()
-    // Who is revoked need not say anything to be closed.
+    // A revoked peer is closed even if it sends nothing.
     if (failure !== "revoked") socket.once("secureConnect", () => socket.write("GET / HTTP/1.1\r\n\r\n"))
     if (failure === undefined) expect(String((await once(socket, "data"))[0])).toBe("handed")
     else await rig.meters.until(({ failures }) => failures.includes(failure))
     expect(handed.length).toBe(failure === undefined ? 1 : 0)
   })
 
-  it.each(["http", "auto"] as const)("between a handshake and the first bytes on a port that is %s", async protocol => {
+  it.each(["http", "auto"] as const)("between a handshake and the first bytes on a %s port", async protocol => {
     const handed: Accepted[] = []
     const rig = await start(handed, protocol)
-    // In TLS 1.2 the server is the last to speak, so it is done when its client is.
+    // In TLS 1.2 the server sends last, so the server is done when the client is.
     const socket = dial(rig.port, { maxVersion: "TLSv1.2" })
     await once(socket, "secureConnect")
     change(rig)

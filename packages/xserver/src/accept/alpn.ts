@@ -3,17 +3,20 @@
 
 import type { MeshNames } from "@merlon/policy/mesh"
 
-/** Agreed, `undefined`: nothing was, and the first bytes tell. */
+/** `undefined`: no protocol was agreed on, and the first bytes decide. */
 export type AgreedProtocol = "http1" | "http2" | undefined
 
-/** One of the offered protocols; there is always one, because a port that terminates does so whatever the ALPN. */
+/**
+ * Chooses one of the offered protocols. There always is one, because a port that terminates TLS does so whatever the
+ * ALPN.
+ */
 export function chooseAlpn(
   offered: readonly string[],
   protocol: "http" | "tcp" | "auto",
   { mesh }: MeshNames,
 ): string | undefined {
   const preferred = protocol === "tcp" ? [mesh] : [`${mesh}-h2`, "h2", `${mesh}-http/1.1`, "http/1.1", mesh]
-  // What remains is the application's own protocol, which it speaks through us: the client's first choice stands.
+  // The rest is the application's own protocol, tunnelled through the proxy: the client's first choice counts.
   return preferred.find(name => offered.includes(name)) ?? offered[0]
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which certificates give their holder an identity. How their bytes may be written is tested beside the parser, in
-// identity.
+// Which certificates give a peer an identity. The encoding of certificates is tested beside the parser, in `identity`.
 
 import { X509Certificate } from "node:crypto"
 import { meshConfig } from "@merlon/policy/mesh"
@@ -27,11 +26,11 @@ function failureOf(options: LeafOptions) {
   return result.ok ? result.peer.uri : result.failure
 }
 
-describe("takes for an identity", () => {
+describe("accepts as an identity", () => {
   test.each<[string, LeafOptions, string]>([
     ["exactly one SPIFFE URI", {}, GOOD_ID],
     [
-      "one of an alias of the trust domain",
+      "an identity of an alias of the trust domain",
       { uris: ["spiffe://old.domain/ns/a/sa/b"] },
       "spiffe://old.domain/ns/a/sa/b",
     ],
@@ -41,7 +40,7 @@ describe("takes for an identity", () => {
   })
 })
 
-describe("takes for no identity", () => {
+describe("rejects as an identity", () => {
   test.each<[string, LeafOptions, string]>([
     ["a certificate without names", { uris: [] }, "bad-identity"],
     ["two URIs", { uris: [GOOD_ID, "spiffe://cluster.local/ns/admin/sa/root"] }, "bad-identity"],
@@ -73,7 +72,7 @@ describe("takes for no identity", () => {
   })
 })
 
-it("looks at dates and revocations whatever the handshake said", () => {
+it("checks dates and revocations whatever the handshake reported", () => {
   const hour = 3_600_000
   expect(identify({}, none, Date.now() + 2 * hour)).toEqual({ ok: false, failure: "expired" })
   expect(identify({}, none, Date.now() - 2 * hour)).toEqual({ ok: false, failure: "not-yet-valid" })

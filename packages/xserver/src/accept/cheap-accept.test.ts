@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What keeps the beginning of a connection cheap: no buffer of its own for the first bytes, and the cheapest cipher.
+// The beginning of a connection is cheap: no separate buffer for the first bytes, and the cheapest cipher.
 
 import type { Socket } from "node:net"
 import { expect, it } from "vitest"
@@ -40,6 +40,6 @@ it.each([
 })
 
 function readsIntoShared(socket: Socket): boolean {
-  // Node keeps the buffer it was given under a name of its own.
+  // Node keeps a buffer that it was given under a private symbol.
   return Object.getOwnPropertySymbols(socket).some(name => Reflect.get(socket, name) instanceof Buffer)
 }

@@ -7,7 +7,7 @@ import fc from "fast-check"
 import { describe, expect, inject, it, test } from "vitest"
 import { MAX_CLIENT_HELLO, parseClientHello } from "./client-hello.js"
 
-/** What a client that is not ours sends first. */
+/** The first bytes that another TLS client sends. */
 async function captured(start: (port: number) => { end(): void }): Promise<Buffer> {
   const server = createServer().listen(0, "127.0.0.1")
   await once(server, "listening")
@@ -70,7 +70,7 @@ describe("reads the hello of", () => {
     for (let end = 0; end < bytes.length; end++) {
       const cut = parseClientHello(bytes.subarray(0, end))
       expect(cut.kind).toBe("more")
-      // It never asks for more than there is going to be, or a connection would wait for ever.
+      // The count never exceeds what the client sends, or the connection would wait forever.
       if (cut.kind === "more") {
         expect(cut.bytes).toBeGreaterThan(end)
         expect(cut.bytes).toBeLessThanOrEqual(bytes.length)
@@ -97,7 +97,7 @@ function inRecords(header: Buffer, message: Buffer, size: number): Buffer {
   return Buffer.concat(records)
 }
 
-describe("does not take for a hello", () => {
+describe("does not read as a hello", () => {
   test.each<[string, Buffer, string]>([
     ["an alert", Buffer.from([21, 3, 1, 0, 2, 1, 0]), "not-a-hello"],
     ["SSL 2", Buffer.from([0x80, 0x2e, 1, 3, 1]), "not-a-hello"],
@@ -111,7 +111,7 @@ describe("does not take for a hello", () => {
   })
 })
 
-it("never throws, never waits for ever, and stays within its bound", async () => {
+it("never throws, never waits forever, and stays within its bound", async () => {
   const good = await byNode({ servername: "a.b", ALPNProtocols: ["merlon"] })
   const mutated = fc.tuple(fc.nat(good.length - 1), fc.nat(255), fc.nat(good.length)).map(([at, value, end]) => {
     const copy = Buffer.from(good)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the ClientHello at the start of a TLS connection far enough to tell the mesh's own from the application's: the
-// server name, the ALPN list, and whether TLS 1.3 is offered. Strict and bounded; nothing is decided here, and whatever it misjudges is only ever
-// passed on without an identity, because the handshake itself is done by OpenSSL.
+// Reads the ClientHello at the start of a TLS connection far enough to tell the mesh's TLS from the application's: the
+// server name, the ALPN list, and whether TLS 1.3 is offered. It is strict and bounded, and decides nothing. A misread
+// hello can only be forwarded without an identity, because OpenSSL does the handshake itself.
 
 /** Current hellos need less than 2 KiB, with post-quantum key shares. */
 export const MAX_CLIENT_HELLO = 16 * 1024
@@ -13,7 +13,7 @@ export type ClientHelloResult =
       readonly alpn: readonly string[]
       readonly offersTls13: boolean
     }
-  /** It may still become one; worth asking again once there are so many bytes in all. */
+  /** It may still become a hello; call again once there are `bytes` bytes in total. */
   | { readonly kind: "more"; readonly bytes: number }
   | { readonly kind: "too-long" }
   | { readonly kind: "not-a-hello" }
@@ -30,7 +30,7 @@ const VERSIONS_EXTENSION = 43
 const TLS_13 = 0x0304
 
 export function parseClientHello(bytes: Buffer): ClientHelloResult {
-  // RFC 8446 section 5.1: a handshake message may be cut over several records, so those are put together first.
+  // RFC 8446 section 5.1: a handshake message may be split over several records, so join them first.
   const fragments: Buffer[] = []
   let gathered = 0
   let at = 0
@@ -47,7 +47,7 @@ export function parseClientHello(bytes: Buffer): ClientHelloResult {
     const size = message.length < 4 ? undefined : 4 + message.readUIntBE(1, 3)
     if (size !== undefined && size > MAX_CLIENT_HELLO) return { kind: "too-long" }
     if (size !== undefined && message.length >= size) {
-      // RFC 8446 section 4.1.2: nothing may follow the first hello before the server has spoken.
+      // RFC 8446 section 4.1.2: nothing may follow the first hello before the server has responded.
       return message.length === size ? parseBody(new Reader(message.subarray(4))) : NOT_A_HELLO
     }
     if (bytes.length < start + length) return wanting(start + length)
@@ -66,11 +66,11 @@ function recordLength(bytes: Buffer, at: number): number | "more" | "not-a-hello
   if (minor !== undefined && minor > 4) return "not-a-hello"
   if (bytes.length < at + RECORD_HEADER) return "more"
   const length = bytes.readUInt16BE(at + 3)
-  // RFC 8446 section 5.1: handshake fragments are never empty, and a sender of empty ones could keep us busy for ever.
+  // RFC 8446 section 5.1: handshake fragments are never empty. A sender of empty ones could keep us busy forever.
   return length === 0 || length > MAX_RECORD ? "not-a-hello" : length
 }
 
-// RFC 8446 section 4.1.2. Every length must come out even; a hello with a rest is no hello.
+// RFC 8446 section 4.1.2. Every length must add up: bytes that are left over make the hello invalid.
 function parseBody(body: Reader): ClientHelloResult {
   const version = body.take(2)
   body.take(32)
@@ -90,7 +90,7 @@ function parseBody(body: Reader): ClientHelloResult {
   while (!extensions.done) {
     const type = extensions.number(2)
     const value = extensions.vector(2)
-    // RFC 8446 section 4.2: no extension twice, or two readers might believe different ones.
+    // RFC 8446 section 4.2: an extension must not occur twice, or two readers might use different ones.
     if (extensions.failed || seen.has(type)) return NOT_A_HELLO
     seen.add(type)
     if (type === SERVER_NAME_EXTENSION) {
@@ -104,7 +104,7 @@ function parseBody(body: Reader): ClientHelloResult {
   return { kind: "hello", serverName, alpn, offersTls13 }
 }
 
-// RFC 6066 section 3: a list, but of one host name only.
+// RFC 6066 section 3: a list that holds a single host name.
 function parseServerName(value: Buffer): string | undefined {
   const outer = new Reader(value)
   const list = new Reader(outer.vector(2))
@@ -116,7 +116,7 @@ function parseServerName(value: Buffer): string | undefined {
   return /^[\x21-\x7e]+$/.test(text) ? text : undefined
 }
 
-// RFC 7301 section 3.1: names of one to 255 bytes, at least one of them.
+// RFC 7301 section 3.1: at least one name, each of 1 to 255 bytes.
 function parseAlpn(value: Buffer): readonly string[] | undefined {
   const outer = new Reader(value)
   const list = new Reader(outer.vector(2))
@@ -130,14 +130,14 @@ function parseAlpn(value: Buffer): readonly string[] | undefined {
   return names
 }
 
-// RFC 8446 section 4.2.1: a list of versions of two bytes each.
+// RFC 8446 section 4.2.1: a list of two-byte versions.
 function namesTls13(value: Buffer): boolean {
   const list = new Reader(new Reader(value).vector(1))
   while (!list.done) if (list.number(2) === TLS_13) return true
   return false
 }
 
-/** Reads forward. Beyond the end it fails, once and for all, and gives nothing. */
+/** Reads forward. A read beyond the end sets `failed` for good and returns nothing. */
 class Reader {
   readonly #bytes: Buffer
   #at = 0
@@ -165,7 +165,7 @@ class Reader {
     return taken.length === 0 ? 0 : taken.readUIntBE(0, bytes)
   }
 
-  /** A value behind its length of so many bytes. */
+  /** A value that is prefixed with its length, in `lengthBytes` bytes. */
   vector(lengthBytes: number): Buffer {
     return this.take(this.number(lengthBytes))
   }

@@ -1,46 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
-// All connections that handlers own, so that a change of policies or mode, a revocation or a shutdown reaches open ones.
-// Handlers of all protocols register here and define what draining means for them.
+// All connections that handlers own, so that a change of policies or mode, a revocation or a shutdown reaches the open
+// ones. Handlers of all protocols register here and define what draining means for them.
 
 import type { SpiffeId } from "@merlon/policy/request"
 import { ByteBudget } from "@merlon/wire/limits"
 import { DEFAULT_LIMITS, type Limits } from "../limits.js"
 import type { PeerChain } from "./trusted-chain.js"
 
-/** Why a connection is to end: its mode no longer takes it, its Pod terminates, or the process ends. */
+/** Why a connection drains: its port's mode no longer allows it, its Pod terminates, or the process shuts down. */
 export type DrainReason = "mode" | "termination" | "shutdown"
 
 export interface LiveConnection {
-  /** The workload's own port. */
+  /** The application port. */
   readonly port: number
-  /** What its bytes are read as. */
+  /** The protocol that its bytes are read as. */
   readonly protocol: "http" | "tcp"
-  /** Without an identity proved by us: clear text, or TLS that only the application can read. */
+  /** The peer proved no identity to us: cleartext, or TLS that only the application can read. */
   readonly plaintext: boolean
   readonly peer: SpiffeId | undefined
-  /** Of the peer's certificate, as revocations name it. */
+  /** Serial number of the peer's certificate, as in revocations. */
   readonly serial: string | undefined
-  /** What its peer proved itself with; undefined where it proved nothing, or has gone. */
+  /** The certificates that the peer authenticated with; undefined if there were none, or the peer has disconnected. */
   readonly chain: PeerChain | undefined
-  /** Judges what is in flight by the policies and the mode in force, and ends what they reject. */
+  /** Judges requests in flight by the current policies and mode, and ends those that are denied. */
   judgeAgain(): void
-  /** Its peer was revoked, or the root it proved itself by: ends now, and says so. */
+  /**
+   * Ends the connection because its peer, or the root that its peer authenticated with, was revoked, and logs that as
+   * the reason.
+   */
   revoke(): void
   /**
-   * Takes no further request: an idle connection closes at once, a busy one after what it is busy with. In a Pod that
-   * terminates the application still serves, so an idle connection is first left time for a request, which is answered
-   * with the word that it was the last.
+   * Accepts no further requests: an idle connection closes at once, a busy one after its current request. In a Pod that
+   * terminates, the application still serves, so an idle connection first gets time for one more request. The response
+   * to it announces that the connection closes.
    */
   drain(reason: DrainReason): void
-  /** Ends now, whatever it does. */
+  /** Ends the connection at once. */
   destroy(): void
 }
 
-/** Connections judged again before others get their turn. */
+/** How many connections are judged again before the event loop gets a turn. */
 const AT_ONCE = 500
 
 export class Connections {
-  /** Bytes that all of them have sent and that no policy has evaluated yet. */
+  /** Bytes that callers have sent on all connections and that no policy has evaluated yet. */
   readonly unjudged: ByteBudget
   readonly #live = new Set<LiveConnection>()
   #draining = false
@@ -53,7 +56,7 @@ export class Connections {
     return this.#live.size
   }
 
-  /** Returns what removes it again; to be called when it has closed. */
+  /** Returns a function that removes the connection; the caller calls it on close. */
   add(connection: LiveConnection): () => void {
     this.#live.add(connection)
     return () => {
@@ -61,12 +64,12 @@ export class Connections {
     }
   }
 
-  /** After a port has become STRICT. */
+  /** Called after a port's mode has become STRICT. */
   drainPlaintext(port: number): void {
     this.#each(connection => connection.plaintext && connection.port === port, drainByMode)
   }
 
-  /** After a port has become DISABLE: its mode takes no identities. */
+  /** Called after a port's mode has become DISABLE, which allows no identities. */
   drainEncrypted(port: number): void {
     this.#each(connection => !connection.plaintext && connection.port === port, drainByMode)
   }
@@ -80,12 +83,12 @@ export class Connections {
     this.#each(connection => connection.port === port && connection.protocol !== kept, end)
   }
 
-  /** Whether callers are to be told with every response to go elsewhere. */
+  /** Whether every response must tell the caller to connect elsewhere. */
   get draining(): boolean {
     return this.#draining
   }
 
-  /** The Pod terminates: callers leave one by one, and nothing they send meanwhile is lost. */
+  /** The Pod terminates: callers leave one by one, and what they send meanwhile is still answered. */
   startDraining(): void {
     this.#draining = true
     this.#each(
@@ -110,7 +113,10 @@ export class Connections {
     this.#each(named, connection => connection.revoke())
   }
 
-  /** After a change. Resolves when all have been judged; there may be many, so others get their turn in between. */
+  /**
+   * Called after a change. Resolves when all connections have been judged. There may be many, so it yields to the event
+   * loop in between.
+   */
   async judgeAgain(): Promise<void> {
     let judged = 0
     for (const connection of [...this.#live]) {
@@ -119,7 +125,7 @@ export class Connections {
     }
   }
 
-  // A copy, because those that end leave the set while we walk it.
+  // Iterates over a copy, because connections that end remove themselves from the set.
   #each(chosen: (connection: LiveConnection) => boolean, act: (connection: LiveConnection) => void): void {
     for (const connection of [...this.#live]) if (chosen(connection)) act(connection)
   }

@@ -81,7 +81,7 @@ describe("bytes that are no hello", () => {
   })
 })
 
-test("the end of what is sent ends a line for some readers", () => {
+test("the end of input ends a line for some readers", () => {
   const ended = (text: string) => detectHttp(Buffer.from(text, "latin1"), true)
   expect(["GET /x", "FOO /x HTTP/1.1", "GE", "FOO bar", "P", "\r\n"].map(ended)).toEqual([
     "http1",

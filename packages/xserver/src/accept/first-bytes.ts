@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Classifies a connection by its first bytes, the port's mode and its declared protocol: one pure function that
-// implements the table of docs/semantics.md, "Peer modes". It is evaluated from the start whenever more bytes arrive, so
-// that it always uses the current mode.
+// implements the table of docs/semantics.md, "Peer modes". It starts from the beginning whenever more bytes arrive, so
+// it always uses the current mode.
 
 import type { EffectiveMode } from "@merlon/policy/selection"
 import { detectHttp, isPreface } from "@merlon/wire/http"
@@ -10,11 +10,11 @@ import { type ClientHelloResult, parseClientHello } from "./client-hello.js"
 export type Protocol = "http1" | "http2" | "tcp"
 
 export type Verdict =
-  /** Not enough to tell; worth asking again once there are so many bytes in all. */
+  /** Not enough bytes to decide; call again once there are `bytes` bytes in total. */
   | { readonly kind: "more"; readonly bytes: number }
-  /** A handshake with us, with a client certificate. */
+  /** A TLS handshake with the proxy, with a client certificate. */
   | { readonly kind: "terminate"; readonly offersTls13: boolean }
-  /** `sni` where it is TLS that only the application can read. */
+  /** `sni` is set for TLS that only the application can read. */
   | { readonly kind: "plaintext"; readonly protocol: Protocol; readonly sni?: string | undefined }
   | { readonly kind: "close"; readonly failure: "not-tls" | "tls-not-accepted" | "protocol" }
 
@@ -31,14 +31,14 @@ const HANDSHAKE_RECORD = 22
 const TCP: Verdict = { kind: "plaintext", protocol: "tcp" }
 const NOT_TLS: Verdict = { kind: "close", failure: "not-tls" }
 
-/** `ended` where nothing more will come. */
+/** `ended`: the client sends nothing more. */
 export function judgeFirstBytes(bytes: Buffer, facts: PortFacts, ended = false): Verdict {
   const { mode, protocol } = facts
-  // Nothing that could come would change how these bytes travel, so a server that speaks first need not wait.
+  // No further bytes could change the result, so a server that speaks first need not wait.
   if (protocol === "tcp" && mode === "DISABLE") return TCP
   if (bytes.length === 0) return { kind: "more", bytes: 1 }
   if (bytes[0] === HANDSHAKE_RECORD) return judgeTls(bytes, facts)
-  // Fail closed: a STRICT port takes nothing that is not TLS, and says nothing about it.
+  // Fail closed: a STRICT port accepts nothing but TLS, and sends no reason.
   if (mode === "STRICT") return NOT_TLS
   if (protocol === "tcp") return TCP
   const looks = protocol === "http" ? isPreface(bytes) : detectHttp(bytes, ended)
@@ -46,15 +46,15 @@ export function judgeFirstBytes(bytes: Buffer, facts: PortFacts, ended = false):
   return { kind: "plaintext", protocol: looks }
 }
 
-/** What becomes of a connection on which nothing was said in time; undefined where it is to close. */
+/** The protocol of a connection that sent nothing in time; undefined if it must be closed. */
 export function judgeSilence({ mode, protocol }: PortFacts): Protocol | undefined {
-  // A STRICT port is still owed a handshake, and an HTTP port a request: those that send nothing lose the connection.
+  // A STRICT port requires a handshake, and an HTTP port a request: a client that sends nothing is disconnected.
   if (mode === "STRICT" || protocol === "http") return undefined
-  // The server may be the one to speak first: nothing HTTP would do.
+  // The server may speak first, which no HTTP server does.
   return "tcp"
 }
 
-/** Inside a terminated connection there is no further mode to ask, only what the bytes are. */
+/** Inside a terminated connection the mode no longer matters, only the bytes do. */
 export function judgeDecrypted(bytes: Buffer, protocol: "http" | "auto", ended = false): Protocol | "more" {
   if (bytes.length === 0) return "more"
   return protocol === "http" ? isPreface(bytes) : detectHttp(bytes, ended)
@@ -62,13 +62,14 @@ export function judgeDecrypted(bytes: Buffer, protocol: "http" | "auto", ended =
 
 function judgeTls(bytes: Buffer, { mode, protocol, meshAlpn, serviceNames }: PortFacts): Verdict {
   if (mode === "DISABLE") {
-    // TLS on a port that was told to speak HTTP in clear would only upset the parser; elsewhere it is the application's.
+    // On a port declared `http` under DISABLE, TLS would only fail in the parser; elsewhere it belongs to the
+    // application.
     return protocol === "http" ? { kind: "close", failure: "tls-not-accepted" } : TCP
   }
   const hello = parseClientHello(bytes)
   if (hello.kind === "more") return { kind: "more", bytes: hello.bytes }
   const terminate: Verdict = { kind: "terminate", offersTls13: hello.kind === "hello" && hello.offersTls13 }
-  // STRICT leaves nothing to the application, and on an HTTP port only we could make sense of it.
+  // Under STRICT no TLS belongs to the application, and on an HTTP port only the proxy could read it.
   if (mode === "STRICT" || protocol === "http") return terminate
   switch (hello.kind) {
     case "hello":

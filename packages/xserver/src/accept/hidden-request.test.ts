@@ -56,13 +56,13 @@ describe("a line that some server would read as a request", () => {
   })
 })
 
-describe("a line that no parser would", () => {
+describe("a line that no parser reads as a request", () => {
   test.each(OTHERS)("%j", text => {
     expect(found(text)).toBe(false)
   })
 })
 
-test("is found, or not, however the bytes are cut", () => {
+test("the result does not depend on how the bytes are split", () => {
   fc.assert(
     fc.property(fc.constantFrom(...REQUESTS, ...OTHERS), fc.array(fc.nat(6_000)), (text, cuts) => {
       expect(found(text, cuts)).toBe(REQUESTS.includes(text))

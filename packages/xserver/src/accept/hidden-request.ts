@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches what a client sends on an undeclared port after it was classified as something other than HTTP: the application
-// may still be a lenient HTTP server. It looks for a line that such a server could take for a request line, however the
-// bytes are split. INVARIANT: the forwarder asks first, so no such line is ever completed.
+// Watches what a client sends on an undeclared port after it was classified as something other than HTTP: the
+// application may still be a lenient HTTP server. It looks for a line that such a server could read as a request line,
+// however the bytes are split. INVARIANT: the forwarder checks before it sends, so no such line is ever completed.
 
 import { isSpace, KNOWN_METHODS } from "@merlon/wire/http"
 
@@ -10,27 +10,30 @@ const CR = 0x0d
 const LONGEST_METHOD = Math.max(...[...KNOWN_METHODS].map(method => method.length))
 const VERSION = "http/"
 
-/** Where in ` HTTP/1.1` a line stands: nowhere, after white space, inside the name (1 to 5), in the digits, after them. */
+/** Position within ` HTTP/1.1`: nowhere, after white space, inside the name (1 to 5), in the digits, after them. */
 const NOWHERE = -1
 const DIGITS = VERSION.length
 const AFTER_DIGITS = DIGITS + 1
 
 export class HiddenRequest {
-  /** Of the line in hand: its first word, as far as it may be a method; undefined once it cannot be one. */
+  /** First word of the current line, as far as it may be a method; undefined once it cannot be one. */
   #word: string | undefined = ""
-  /** The first word was a method, and white space has followed. */
+  /** The first word was a method, and white space followed. */
   #method = false
-  /** Some word has been, so that a version would not be the first. */
+  /** The line already has a word, so that a version would not be the first. */
   #begun = false
   #version = NOWHERE
 
-  /** Whether these bytes, after all before them, hold what could be read as a request. Not to be forwarded then. */
+  /**
+   * Whether these bytes, after all earlier ones, contain something that could be read as a request. They must then not
+   * be forwarded.
+   */
   foundIn(bytes: Buffer): boolean {
     for (const byte of bytes) if (this.#next(byte)) return true
     return false
   }
 
-  /** Whether the line in hand would be one if it ended now, as it does for some readers when nothing more comes. */
+  /** Whether the current line would be a request if it ended now. Some readers end it when no more bytes come. */
   get unfinished(): boolean {
     return this.#begun && this.#version >= DIGITS
   }
@@ -46,7 +49,7 @@ export class HiddenRequest {
       this.#version = this.#version >= DIGITS ? AFTER_DIGITS : 0
       return false
     }
-    // A method and something to ask for is a request of HTTP/0.9, without any version.
+    // A method and a target are an HTTP/0.9 request, without any version.
     if (this.#method) return true
     this.#readVersion(byte)
     if (this.#word !== undefined) {
@@ -61,7 +64,7 @@ export class HiddenRequest {
 
   #lineEnd(byte: number): boolean {
     if (this.unfinished) return true
-    // A line may end in CR alone, or have it for white space; whatever comes next is looked at in both ways.
+    // CR alone may end a line, or count as white space; the following bytes are read both ways.
     const spaced = byte === CR && (this.#begun || this.#word !== "")
     this.#method = byte === CR && (this.#method || KNOWN_METHODS.has(this.#word ?? ""))
     this.#word = ""
@@ -71,11 +74,11 @@ export class HiddenRequest {
   }
 
   #readVersion(byte: number): void {
-    // A word after a version begins anew: the version may have been what is asked for, and another one follows.
+    // A word after a version starts over: the version may have been the target, and another one may follow.
     const at = this.#version === AFTER_DIGITS ? 0 : this.#version
     if (at === DIGITS && (byte === 0x2e || (byte >= 0x30 && byte <= 0x39))) return
     const expected = at >= 0 && at < DIGITS ? VERSION.charCodeAt(at) : -1
-    // Letters of the name in either case; its slash has only one.
+    // Letters match in either case; the slash has only one form.
     this.#version = expected === byte || expected === (byte | 0x20) ? at + 1 : NOWHERE
   }
 }

@@ -17,7 +17,7 @@ import { listening, type Rig, SERVICE_NAME } from "./testing/rig.js"
 const authority = new Authority()
 const { cleanups, echoPort, plain, rigWith, secure } = listenerBench(authority)
 
-/** As text of one byte per character. */
+/** Bytes of a ClientHello as latin1 text. */
 async function clientHello(): Promise<string> {
   const server = createServer()
   const client = connectTls({ host: "127.0.0.1", port: await listening(server) }).on("error", () => undefined)
@@ -34,8 +34,8 @@ describe("a terminated connection is handed over by", () => {
     ["ALPN http/1.1", "http", { ALPNProtocols: ["http/1.1"] }, "", "http1"],
     ["the mesh's ALPN for HTTP/2", "http", { ALPNProtocols: ["merlon-h2"] }, "", "http2"],
     ["the mesh's ALPN for HTTP/1.1", "http", { ALPNProtocols: ["merlon-http/1.1"] }, "", "http1"],
-    ["its bytes without ALPN", "http", {}, "GET / HTTP/1.1\r\n", "http1"],
-    ["its bytes where the ALPN is nobody's", "http", { ALPNProtocols: ["x"] }, "GET / HTTP/1.1\r\n", "http1"],
+    ["its bytes, without ALPN", "http", {}, "GET / HTTP/1.1\r\n", "http1"],
+    ["its bytes, with an unknown ALPN", "http", { ALPNProtocols: ["x"] }, "GET / HTTP/1.1\r\n", "http1"],
     ["the preface", "http", { ALPNProtocols: ["merlon"] }, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "http2"],
     ["TLS 1.2", "http", { ALPNProtocols: ["h2"], maxVersion: "TLSv1.2" }, "", "http2"],
     ["the declared protocol, before any byte", "tcp", { ALPNProtocols: ["merlon", "h2"] }, "", "tcp"],
@@ -72,7 +72,7 @@ describe("a plaintext connection is handed over by", () => {
     expect(await line).toMatch(new RegExp(`^${expected} plaintext -`))
   })
 
-  it("half a line and an end, undeclared", async () => {
+  it("half a line and an end of input, on an undeclared port", async () => {
     const rig = await rigWith({ ...naming(), port: { protocol: "auto" } })
     const socket = plain(rig)
     socket.allowHalfOpen = true
@@ -81,7 +81,7 @@ describe("a plaintext connection is handed over by", () => {
   })
 })
 
-it("tells the handler who is there", async () => {
+it("tells the handler the peer's identity and addresses", async () => {
   const seen: Accepted[] = []
   const rig = await rigWith(naming(seen))
   const peer = authority.issue({ dns: ["front.example"], commonName: "front" })
@@ -118,20 +118,20 @@ describe("a server that speaks first is reached", () => {
     expect(await firstLine(plain(rig))).toBe("220 ready")
   })
 
-  test("at once behind a handshake", async () => {
+  test("at once after a handshake", async () => {
     const upstream = { host: "127.0.0.1", port: await greeter() }
     const rig = await rigWith({ mode: "STRICT", port: { protocol: "tcp", upstream } })
     expect(await firstLine(secure(rig))).toBe("220 ready")
   })
 
-  test.each(["tcp", "auto"] as const)("when the time for bytes is over, %s", async protocol => {
+  test.each(["tcp", "auto"] as const)("after the time for first bytes, %s", async protocol => {
     const upstream = { host: "127.0.0.1", port: await greeter() }
     const rig = await rigWith({ port: { protocol, upstream }, limits: { sniffTimeoutMs: 20 } })
     expect(await firstLine(plain(rig))).toBe("220 ready")
   })
 })
 
-describe("closed and counted is", () => {
+describe("closes and counts", () => {
   test("silence on an HTTP port", async () => {
     const rig = await rigWith({ limits: { sniffTimeoutMs: 20 } })
     await closed(plain(rig))
@@ -151,7 +151,7 @@ describe("closed and counted is", () => {
     expect(rig.meters.failures).toEqual(["timeout"])
   })
 
-  test("rubbish instead of a handshake", async () => {
+  test("garbage instead of a handshake", async () => {
     const rig = await rigWith()
     await closed(plain(rig, `\x16\x03\x01${"x".repeat(300)}`))
     await rig.meters.until(meters => meters.failures.length > 0)
@@ -182,7 +182,7 @@ describe("closed and counted is", () => {
     expect(rig.meters.open).toBe(2)
   })
 
-  test("TLS where we have no certificate", async () => {
+  test("TLS without a certificate of our own", async () => {
     const rig = await rigWith()
     rig.security.swap(undefined)
     await closed(secure(rig))
@@ -190,8 +190,8 @@ describe("closed and counted is", () => {
   })
 })
 
-describe("material", () => {
-  it("is taken whole or not at all", async () => {
+describe("credentials", () => {
+  it("are replaced completely or not at all", async () => {
     const rig = await rigWith(naming())
     const good = authority.material()
     const bad = [
@@ -206,7 +206,7 @@ describe("material", () => {
     expect(await firstLine(secure(rig, { ALPNProtocols: ["h2"] }))).toBe(`http2 ${GOOD_ID} -`)
   })
 
-  it("may trust several authorities while one replaces the other", async () => {
+  it("may trust several authorities while one replaces another", async () => {
     const next = new Authority("The next")
     const rig = await rigWith(naming())
     rig.security.swap({ ...authority.material(), trustBundle: authority.certificate + next.certificate })
@@ -215,7 +215,7 @@ describe("material", () => {
     }
   })
 
-  it("with a revocation ends what the identity has open, and nothing else", async () => {
+  it("with a revocation end the connections of the identity, and no others", async () => {
     const upstream = { host: "127.0.0.1", port: await echoPort() }
     const rig = await rigWith({ mode: "STRICT", port: { protocol: "tcp", upstream } })
     const other = authority.issue({ uris: ["spiffe://cluster.local/ns/shop/sa/other"] })
@@ -229,13 +229,13 @@ describe("material", () => {
   })
 })
 
-describe("many who only hold a place", () => {
+describe("many connections that only occupy slots", () => {
   const ways = [
-    ["say nothing", ""],
+    ["send nothing", ""],
     ["never finish their handshake", "\x16\x03\x01"],
   ] as const
 
-  it.each(ways)("and %s leave others their slot", async (_, text) => {
+  it.each(ways)("which %s leave slots for others", async (_, text) => {
     const rig = await rigWith({ ...naming(), limits: { sniffTimeoutMs: 60_000, handshakeTimeoutMs: 60_000 } })
     const crowd = Array.from({ length: 1_000 }, () => plain(rig, text))
     await rig.meters.until(meters => meters.opened === crowd.length)
@@ -244,7 +244,7 @@ describe("many who only hold a place", () => {
     expect(rig.meters.open).toBe(crowd.length + 2)
   })
 
-  it.each(ways)("and %s are gone in time", async (_, text) => {
+  it.each(ways)("which %s are closed in time", async (_, text) => {
     const rig = await rigWith({ ...naming(), limits: { sniffTimeoutMs: 20, handshakeTimeoutMs: 20 } })
     const crowd = Array.from({ length: 100 }, () => plain(rig, text))
     await rig.meters.until(meters => meters.opened === crowd.length && meters.open === 0)
@@ -277,7 +277,7 @@ describe("a change of mode", () => {
     expect(rig.meters.open).toBe(1)
   })
 
-  it("to DISABLE ends what has an identity", async () => {
+  it("to DISABLE ends connections with an identity", async () => {
     const upstream = { host: "127.0.0.1", port: await echoPort() }
     const rig = await rigWith({ port: { protocol: "tcp", upstream } })
     const mutual = secure(rig, { ALPNProtocols: ["merlon"] })
@@ -308,12 +308,12 @@ describe("openssl s_client", { tags: ["needs/openssl"] }, () => {
     return text
   }
 
-  test.each([["-tls1_2"], ["-tls1_3"]])("gets through with its certificate, %s", async version => {
+  test.each([["-tls1_2"], ["-tls1_3"]])("connects with its certificate, %s", async version => {
     const rig = await rigWith(naming())
     expect(await s_client(rig, [version], authority.issue())).toContain(`http1 ${GOOD_ID}`)
   })
 
-  it("gets nowhere without one", async () => {
+  it("is rejected without a certificate", async () => {
     const rig = await rigWith(naming())
     expect(await s_client(rig, [])).not.toContain("http1")
     await rig.meters.until(meters => meters.failures.length > 0)
@@ -331,6 +331,6 @@ test.each([
   expect(rig.meters.rejected).toMatchObject([
     { status: 0, source: "127.0.0.1", judgement: { verdict: "deny", stage: "transport", mode } },
   ])
-  // It was never a request.
+  // The connection never carried a request.
   expect(rig.meters.records).toEqual([])
 })

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One application port, seen from outside. `#serve` and `#serveSecured` are the path of a connection: limit, first bytes,
-// TLS, identity, protocol, and then again everything that may have changed since, before a handler gets it. The mode is
-// read when the bytes arrive, never earlier, so that no connection is accepted by an outdated mode. Everything about the
-// port but its address can change while connections are open; they read the current value.
+// Accepts connections on one application port. `#serve` and `#serveSecured` are the path of a connection: limit, first
+// bytes, TLS, identity, protocol, and then again everything that may have changed since, before a handler gets it. The
+// mode is read when the bytes arrive, never earlier, so that no connection is accepted under an outdated mode.
+// Everything about the port but its address can change while connections are open; they read the current value.
 
 import { once } from "node:events"
 import { createServer, type Server, type Socket } from "node:net"
@@ -50,7 +50,7 @@ export class Listener {
   readonly #options: ListenerOptions
   readonly #server: Server
   readonly #terminator: Terminator
-  /** Connections of which not enough is known yet. */
+  /** Connections that are not classified yet. */
   readonly #undecided = new Set<Sniff>()
   readonly #open = new Set<Socket>()
   readonly #limiter: ConnectionLimiter
@@ -69,7 +69,7 @@ export class Listener {
       onSecure: (socket, material) => void this.#serveSecured(socket, material),
       onFailure: failure => meters.tlsFailed(failure),
     })
-    // Half-open: a peer that has said all it wants to say still gets its answer.
+    // Half-open: a peer that has finished sending still gets its response.
     this.#server = createServer(
       { allowHalfOpen: true, noDelay: true, keepAlive: true },
       socket => void this.#serve(socket),
@@ -80,7 +80,7 @@ export class Listener {
     )
   }
 
-  /** The port actually listened on, which matters where port 0 asked for any. */
+  /** The port that is actually bound, which differs from the configured one if that is 0. */
   get address(): { readonly host: string; readonly port: number } {
     const bound = this.#server.address()
     const { host, port } = this.#port.listen
@@ -90,34 +90,35 @@ export class Listener {
   async listen(): Promise<void> {
     const { host, port } = this.#port.listen
     await once(this.#server.listen({ host: bindHost(host), port, backlog: 1_024 }), "listening")
-    // Out of descriptors, say: the listener goes on, the connection that could not be taken is lost.
+    // For example, no file descriptors are left: the listener continues, the connection that could not be accepted is
+    // lost.
     this.#server.on("error", () => this.#options.meters.limitHit("connections"))
   }
 
-  /** Takes no further connection and drops those that have not said anything yet; open ones go on. */
+  /** Accepts no further connections and drops those that have not sent anything yet; open ones continue. */
   stopAccepting(): void {
     this.#server.close()
     for (const sniff of [...this.#undecided]) if (sniff.bytes.length === 0) sniff.socket.destroy()
   }
 
-  /** Ends everything at once. */
+  /** Closes the listener and all its connections at once. */
   destroy(): void {
     this.#server.close()
     for (const socket of [...this.#open]) socket.destroy()
   }
 
-  /** The same address and number with other settings. Ends only connections of a protocol that the port no longer has. */
+  /** Applies new settings at the same address. Ends only connections of a protocol that the port no longer has. */
   replace(port: ApplicationPort): void {
     const { protocol } = this.#port
     this.#port = port
     this.#serviceNames = serverNames(port)
     if (port.protocol === protocol) return
-    // How a socket is read is chosen with the protocol, so a connection that has not been decided cannot change it.
+    // How a socket is read depends on the declared protocol, so an unclassified connection cannot switch.
     for (const { socket } of [...this.#undecided]) socket.destroy()
     this.#options.connections.endOtherProtocols(port.port, port.protocol)
   }
 
-  /** To be called after the mode has changed: nothing that the new one does not take stays open. */
+  /** Called after the mode has changed: nothing that the new mode rejects stays open. */
   enforceMode(): void {
     const { connections } = this.#options
     const port = this.#port
@@ -135,7 +136,10 @@ export class Listener {
     return { mode, protocol: port.protocol, meshAlpn, serviceNames: this.#serviceNames }
   }
 
-  /** A connection from its first packet on. Each step passes it on or ends it; TLS of the mesh goes on in `#serveSecured`. */
+  /**
+   * A connection from its first packet on. Each step passes it on or ends it; the mesh's TLS continues in
+   * `#serveSecured`.
+   */
   async #serve(socket: Socket): Promise<void> {
     if (!this.#admit(socket)) return
     let opening = await this.#sniff(socket, this.#judgePlain)
@@ -167,7 +171,7 @@ export class Listener {
     }
   }
 
-  /** The same connection from its handshake on: who it is, and what it speaks. */
+  /** The same connection from its handshake on: determines its peer and its protocol. */
   async #serveSecured(socket: TLSSocket, material: LoadedMaterial): Promise<void> {
     const identified = this.#identify(socket, material)
     if (!identified.ok) {
@@ -196,7 +200,9 @@ export class Listener {
     else this.#handOver({ ...arrived, head: opening.bytes, protocol: opening.verdict })
   }
 
-  /** Whether there is room for it. The identity is not known yet, so connections are limited by address. */
+  /**
+   * Whether a connection limit allows the socket. The identity is not known yet, so connections are limited by address.
+   */
   #admit(socket: Socket): boolean {
     const { meters } = this.#options
     const { port } = this.#port
@@ -217,8 +223,8 @@ export class Listener {
   }
 
   /**
-   * What the judge says of the first bytes, once it can tell; `silent` where none came in time, `undecided` where they did not
-   * suffice. Never resolves where the connection has gone.
+   * The judge's verdict on the first bytes, as soon as there is one; `silent` if none came in time, `undecided` if they
+   * did not suffice. Never resolves if the connection closes.
    */
   #sniff<V>(socket: Socket, judge: (bytes: Buffer, ended: boolean) => V | More): Promise<Opening<V>> {
     const { limits, connections, meters } = this.#options
@@ -259,7 +265,10 @@ export class Listener {
     })
   }
 
-  /** Why a peer that proved itself counts no more: what it was held against may have changed since its handshake began. */
+  /**
+   * Why an authenticated peer is no longer trusted: the revocations, trust domains or roots may have changed since its
+   * handshake began.
+   */
   #distrustedNow({ socket, peer, certificate, material }: Arrived): TlsFailure | undefined {
     const { gate, security } = this.#options
     const { current } = security
@@ -301,7 +310,10 @@ export class Listener {
     socket.destroy()
   }
 
-  /** To a handler, for as long as the client says nothing. Resolves when it speaks after all, on an undeclared port. */
+  /**
+   * Hands the connection to a handler while the client sends nothing. Resolves when it sends something after all, on an
+   * undeclared port.
+   */
   #lend(arrived: Arrived): Promise<void> {
     return new Promise(giveBack => this.#handOver(arrived, giveBack))
   }
@@ -313,8 +325,8 @@ export class Listener {
     const port = currentPort()
     const sourceIp = parseIp(plainAddress(socket.remoteAddress))
     const destinationIp = parseIp(plainAddress(socket.localAddress))
-    // A peer that has gone has no address any more, and without one no policy can be asked. Nor can one be handed over whose
-    // bytes were looked at for a protocol that the port no longer has.
+    // A disconnected peer has no address, and no policy can be evaluated without one. Nor may a handler get a
+    // connection that was classified for a protocol that the port no longer has.
     if (sourceIp === undefined || destinationIp === undefined || port.protocol !== declared) {
       socket.destroy()
       return
@@ -330,14 +342,14 @@ export class Listener {
       this.#distrust(socket, distrusted)
       return
     }
-    // A client that has sent nothing yet gives way to others where there are too many connections.
+    // A client that has sent nothing yet is the first to be closed when there are too many connections.
     if (giveBack === undefined) this.#limiter.slotOf(socket)?.busy()
     const accepted: Accepted = {
       socket,
       head,
       connection,
       certificate,
-      // On a declared port there is no need to check again.
+      // A declared port needs no second check.
       giveBack: declared === "auto" ? giveBack : undefined,
       get port() {
         return currentPort()
@@ -347,7 +359,7 @@ export class Listener {
   }
 }
 
-/** How many bytes to ask again with. */
+/** How many bytes to collect before the next call. */
 type More = number
 
 type Decided = Exclude<Verdict, { kind: "more" }>
@@ -358,21 +370,21 @@ type Opening<V> =
   | {
       readonly verdict: V
       readonly bytes: Buffer
-      /** The port's protocol, when its bytes were first looked at. */
+      /** The port's protocol when the bytes were first examined. */
       readonly declared: ApplicationPort["protocol"]
     }
 
-/** What is known of a connection that a handler can have. */
+/** What is known about a connection that is ready for a handler. */
 interface Arrived {
   readonly socket: Socket | TLSSocket
   readonly protocol: Protocol
   readonly declared: ApplicationPort["protocol"]
-  /** What has been read of it. */
+  /** Bytes that were already read. */
   readonly head?: Buffer
   readonly peer?: Connection["peer"]
   readonly certificate?: PeerCertificate
   readonly sni?: string | undefined
-  /** What the handshake was made with. */
+  /** The credentials that the handshake used. */
   readonly material?: LoadedMaterial
 }
 
@@ -388,8 +400,9 @@ function serverName(socket: TLSSocket): string | undefined {
   return typeof name === "string" && name !== "" ? name : undefined
 }
 
-// RFC 4007 section 11: link-local peers carry the interface, which no policy can name. RFC 4291 section 2.5.5.2: an IPv4
-// peer of a socket for both is written inside an IPv6 address, and logs and policies know it by its own.
+// RFC 4007 section 11: the address of a link-local peer includes the interface, which no policy can name. RFC 4291
+// section 2.5.5.2: a dual-stack socket reports IPv4 peers as IPv4-mapped IPv6 addresses; logs and policies use the IPv4
+// address.
 function plainAddress(address: string | undefined): string {
   return address?.split("%")[0]?.replace(/^::ffff:(?=\d+\.)/i, "") ?? ""
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every kind of client against every mode, on an HTTP port and on a TCP port: what it gets, and how its failure is
-// counted. The table of docs/semantics.md, "Peer modes".
+// Connects every kind of client under every mode to an HTTP port and a TCP port, and checks the result and how a
+// failure is counted: the table of docs/semantics.md, "Peer modes".
 
 import { once } from "node:events"
 import { createServer } from "node:http"
@@ -22,7 +22,7 @@ const REVOKED_ID = "spiffe://cluster.local/ns/shop/sa/revoked"
 const authority = new Authority()
 const stranger = new Authority("Somebody else's")
 
-/** A peer of the mesh with this certificate. */
+/** A mesh peer with this certificate. */
 function meshPeer({ certificate, privateKey }: ReturnType<Authority["issue"]>): ConnectionOptions {
   return { cert: certificate, key: privateKey, ALPNProtocols: ["merlon"] }
 }
@@ -41,7 +41,7 @@ const TLS_CLIENTS = {
 
 const CLIENTS = ["plaintext HTTP", "plain TCP", ...Object.keys(TLS_CLIENTS)] as const
 
-/** `closed, <failure>`; `http <peer>`; `400`; `tcp` and `app-tls` for bytes that came back from the application. */
+/** `closed, <failure>`; `http <peer>`; `400`; `tcp` and `app-tls` for bytes that the application sent back. */
 const EXPECTED: Record<EffectiveMode, Record<PortKind, Record<string, string>>> = {
   PERMISSIVE: {
     http: {
@@ -100,13 +100,13 @@ const EXPECTED: Record<EffectiveMode, Record<PortKind, Record<string, string>>> 
     tcp: {
       "plaintext HTTP": "tcp",
       "plain TCP": "tcp",
-      // The application's TLS answers all of them, whatever they hold: the gate does not look.
+      // The application's TLS accepts all of them, whatever they contain: the gate does not look inside.
       ...Object.fromEntries(Object.keys(TLS_CLIENTS).map(client => [client, "app-tls"])),
     },
   },
 }
 
-/** Says who the gate says is there. */
+/** An application that answers with the peer that the gate reports. */
 async function startNamer(): Promise<Server & { port: number }> {
   const server = createServer((request, response) => {
     const certificate = request.headers["x-forwarded-client-cert"]
@@ -117,14 +117,14 @@ async function startNamer(): Promise<Server & { port: number }> {
   return Object.assign(server, { port: await listening(server) })
 }
 
-/** What comes back; empty where the connection was closed without a byte. */
+/** All that the server sends; empty if it closed the connection without a byte. */
 async function answerTo(socket: Socket): Promise<string> {
   const chunks: Buffer[] = []
   socket.on("error", () => undefined)
   socket.on("data", chunk => {
     chunks.push(chunk)
     const text = Buffer.concat(chunks).toString("latin1")
-    // A server that echoes would go on forever.
+    // An echo server would go on forever.
     if (/^(echo|app-tls):./s.test(text)) socket.destroy()
   })
   await once(socket, "close").catch(() => undefined)

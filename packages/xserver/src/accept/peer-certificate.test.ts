@@ -27,7 +27,7 @@ async function accepted(client: { readonly certificate: string; readonly private
   server.listen(0, "127.0.0.1")
   await once(server, "listening")
   const caller = connect({
-    port: (server.address() as AddressInfo).port, // TCP servers have this form
+    port: (server.address() as AddressInfo).port, // TCP servers have an AddressInfo
     host: "127.0.0.1",
     ca: authority.certificate,
     cert: client?.certificate,
@@ -48,7 +48,7 @@ it.each([
   ["with one name", { uris: [GOOD_ID], dns: ["a.example"] }],
   ["with two identities", { uris: [GOOD_ID, OWN_ID] }],
   ["without a name", { uris: [] }],
-])("tells of a certificate %s what is in it, the first time and after", async (_, options) => {
+])("reports the contents of a certificate %s, the first time and later", async (_, options) => {
   const issued = authority.issue(options)
   const facts = readCertificate(new X509Certificate(issued.certificate))
   const issuer = new X509Certificate(authority.certificate)
@@ -56,13 +56,13 @@ it.each([
     const { socket, end } = await accepted(issued)
     const { issuer: shown, ...told } = peerCertificate(socket) ?? {}
     expect({ ...told, issuer: undefined }).toEqual(facts)
-    // The caller's OpenSSL adds what it finds.
+    // The caller's OpenSSL completes the chain with the issuer that it finds.
     expect(shown?.fingerprint256).toBe(issuer.fingerprint256)
     end()
   }
 })
 
-it("does not take one certificate for another of the same name", async () => {
+it("does not confuse two certificates with the same name", async () => {
   const [first, second] = [authority.issue({ uris: [GOOD_ID] }), authority.issue({ uris: [GOOD_ID] })]
   const serials: (string | undefined)[] = []
   for (const issued of [first, second, first]) {
@@ -73,7 +73,7 @@ it("does not take one certificate for another of the same name", async () => {
   expect(serials).toEqual([first.serial, second.serial, first.serial])
 })
 
-it("finds none where none was shown, or the peer has gone", async () => {
+it("finds no certificate if the peer sent none, or has disconnected", async () => {
   const { socket, end } = await accepted(undefined)
   expect(peerCertificate(socket)).toBeUndefined()
   end()

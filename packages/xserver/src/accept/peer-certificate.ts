@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses a peer's certificate once and caches the result: callers reconnect with the same certificate while it is valid,
-// and parsing is a large part of a handshake's cost.
+// Parses a peer's certificate once and caches the result: callers reconnect with the same certificate while it is
+// valid, and parsing is a large part of a handshake's cost.
 
 import type { X509Certificate } from "node:crypto"
 import type { TLSSocket } from "node:tls"
@@ -9,7 +9,7 @@ import type { SpiffeId } from "@merlon/policy/request"
 import { shownCertificate } from "@merlon/xds/runtime"
 
 export interface CertificateFacts {
-  /** Undefined where it names none, or not exactly one. */
+  /** Undefined unless the certificate has exactly one. */
   readonly identity: SpiffeId | undefined
   readonly dns: readonly string[]
   readonly subject: string
@@ -20,7 +20,10 @@ export interface CertificateFacts {
   /** Milliseconds since the epoch. */
   readonly notBefore: number
   readonly notAfter: number
-  /** What it was shown with, in the order of the chain; undefined where it was shown alone, as in a session that is resumed. */
+  /**
+   * The certificates that the peer sent along, in the order of the chain; undefined if it sent none, as in a resumed
+   * session.
+   */
   readonly issuer?: X509Certificate | undefined
 }
 
@@ -29,19 +32,20 @@ const KNOWN = new Map<string, CertificateFacts>()
 const MAX_ISSUERS = 32
 const ISSUERS = new Map<string, X509Certificate>()
 
-/** Undefined where the peer showed none, or has gone. */
+/** Undefined if the peer sent no certificate, or has disconnected. */
 export function peerCertificate(socket: TLSSocket): CertificateFacts | undefined {
-  // Not `getPeerCertificate`, which reads all of it first, and not parsed from the bytes: Node would search them for a
-  // PEM text first, which the sender may have put there.
+  // `getPeerCertificate` would read all of the certificate first. Parsing its bytes would make Node search them for PEM
+  // text, which the sender may have put there.
   const certificate = shownCertificate(socket)
   if (certificate === undefined) return undefined
   const name = certificate.fingerprint256
   const known = KNOWN.get(name)
-  // Now or never: Node returns the issuer that came with a certificate only to the first reader.
+  // Must be read now: Node returns the issuer that came with a certificate only to the first reader.
   const issuer = certificate.issuerCertificate && sharedIssuer(certificate.issuerCertificate)
   if (known !== undefined && (issuer === undefined || known.issuer === issuer)) return known
   const facts = { ...(known ?? readCertificate(certificate)), issuer }
-  // All at once: who has a thousand different callers has them again soon, and one at a time would cost each of them.
+  // Clears all entries: a proxy with a thousand callers soon sees them again, and evicting one at a time would cost
+  // each of them.
   if (known === undefined && KNOWN.size >= MAX_KNOWN) KNOWN.clear()
   KNOWN.set(name, facts)
   return facts
@@ -49,7 +53,7 @@ export function peerCertificate(socket: TLSSocket): CertificateFacts | undefined
 
 export function readCertificate(certificate: X509Certificate): CertificateFacts {
   const inspected = inspectCertificate(certificate.raw)
-  // An empty subject, as mesh certificates have it, is undefined at run time whatever the types say.
+  // The types say string, but an empty subject, which mesh certificates have, is undefined at run time.
   const subject: string | undefined = certificate.subject
   return {
     identity: inspected?.identity,
@@ -62,7 +66,7 @@ export function readCertificate(certificate: X509Certificate): CertificateFacts 
   }
 }
 
-/** All callers have the same few: one object for all who show the same chain. */
+/** Callers have few different issuers: all that send the same chain share one object. */
 function sharedIssuer(issuer: X509Certificate): X509Certificate {
   let name = ""
   for (let each: X509Certificate | undefined = issuer; each !== undefined; each = each.issuerCertificate) {

@@ -25,7 +25,7 @@ export interface PeerRules {
 export function identifyPeer(certificate: CertificateFacts | undefined, rules: PeerRules): PeerResult {
   if (certificate === undefined) return rejected("no-certificate")
   const { identity, serial, fingerprint, subject, dns, notBefore, notAfter, issuer } = certificate
-  // A resumed session brings the certificate it was granted for, and OpenSSL does not look at its dates again.
+  // OpenSSL does not check the dates again when a session is resumed with the certificate it was granted for.
   if (!(notAfter > rules.now)) return rejected("expired")
   if (!(notBefore <= rules.now)) return rejected("not-yet-valid")
   if (identity === undefined) return rejected("bad-identity")
@@ -35,7 +35,7 @@ export function identifyPeer(certificate: CertificateFacts | undefined, rules: P
   return { ok: true, peer: identity, certificate: { uri: identity.uri, fingerprint, subject, serial, dns, by, issuer } }
 }
 
-/** Whether the identity is of the mesh's trust domain, or of one that counts as it. */
+/** Whether the identity is in the mesh's trust domain, or in an alias of it. */
 export function isOfMesh(identity: SpiffeId, { trustDomain, trustDomainAliases }: MeshConfig): boolean {
   return identity.trustDomain === trustDomain || trustDomainAliases.includes(identity.trustDomain)
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TLS sessions that are resumed: with the identity of their handshake, and not past what it was granted under.
+// A resumed TLS session keeps the identity of its handshake, and ends with the conditions under which it was granted.
 
 import { once } from "node:events"
 import { describe, expect, it } from "vitest"
@@ -28,7 +28,7 @@ describe("a session of TLS 1.3", () => {
     expect(again.isSessionReused()).toBe(true)
   })
 
-  it("does not survive new material", async () => {
+  it("does not survive new credentials", async () => {
     const rig = await rigWith(naming())
     const peer = authority.issue()
     const ticket = await session(rig, peer)
@@ -38,7 +38,7 @@ describe("a session of TLS 1.3", () => {
     expect(again.isSessionReused()).toBe(false)
   })
 
-  it("survives a configuration that brings the same material", async () => {
+  it("survives a configuration with the same credentials", async () => {
     const rig = await rigWith(naming())
     const material = authority.material()
     rig.security.swap(material)
@@ -50,7 +50,7 @@ describe("a session of TLS 1.3", () => {
     expect(again.isSessionReused()).toBe(true)
   })
 
-  it("does not carry an identity past its authority", async () => {
+  it("is not resumed after its authority is removed", async () => {
     const rig = await rigWith(naming())
     const peer = authority.issue()
     const ticket = await session(rig, peer)
@@ -60,7 +60,7 @@ describe("a session of TLS 1.3", () => {
     expect(rig.meters.failures).toEqual(["untrusted"])
   })
 
-  it("does not carry an identity past its revocation", async () => {
+  it("is not resumed after its identity is revoked", async () => {
     const rig = await rigWith(naming())
     const peer = authority.issue()
     const ticket = await session(rig, peer)
@@ -78,7 +78,7 @@ it("gives no ticket under TLS 1.2, and resumes nothing", async () => {
   const peer = authority.issue()
   const socket = secure(rig, options, peer)
   await firstLine(socket)
-  // RFC 5077: the ticket would contain the master secret of a session that can be recorded.
+  // RFC 5077: the ticket would contain the master secret of a session that an attacker may have recorded.
   expect(socket.getTLSTicket()).toBeUndefined()
   const session = socket.getSession()
   socket.destroy()

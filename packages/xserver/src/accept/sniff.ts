@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waits for a new connection's first bytes to classify it. The classifier takes over the socket in the same call; until
-// then nothing is read beyond what it needs, and time is limited. INVARIANT: once there is a byte, a timeout can only end
-// a connection, never classify it.
+// Waits for a new connection's first bytes to classify it. The classifier takes over the socket in the same call. Until
+// then nothing is read beyond what it needs, and time is limited. INVARIANT: once there is a byte, a timeout can only
+// end a connection, never classify it.
 
 import type { Socket } from "node:net"
 import { type BorrowedBytes, copyOf, readIntoShared } from "@merlon/wire"
@@ -12,13 +12,13 @@ export interface SniffOptions {
   readonly unjudged: ByteBudget
   /** Whether every possible next owner of the socket reads into the shared buffer too, or reads nothing. */
   readonly shareReads: boolean
-  /** How many bytes it wants to be asked again with; undefined once it has taken the socket over. */
+  /** Returns the number of bytes to call again with, or undefined once it has taken over the socket. */
   readonly judge: (bytes: Buffer, ended: boolean) => number | undefined
-  /** Takes over when time is up without a byte. */
+  /** Takes over if no byte arrived in time. */
   readonly silent: () => void
   /** Takes over if there are bytes but their protocol is unclear. */
   readonly undecided: () => void
-  /** It was closed, because all together hold too much. */
+  /** The connection was closed, because all connections together hold too many bytes. */
   readonly evicted: () => void
   /** Called before any of them takes over, and when the socket is gone. */
   readonly over: () => void
@@ -43,21 +43,21 @@ export class Sniff implements ByteHolder {
     this.#timer = setTimeout(() => this.#timeUp(), options.timeoutMs)
   }
 
-  /** What has come so far. */
+  /** The bytes received so far. */
   get bytes(): Buffer {
     if (this.#chunks.length > 1) this.#chunks = [Buffer.concat(this.#chunks, this.#length)]
     return this.#chunks[0] ?? EMPTY
   }
 
-  /** Some connections need no bytes to be judged. */
+  /** Some connections can be classified without any bytes. */
   start(): void {
     this.reconsider()
   }
 
-  /** Asks again, because what the answer depends on has changed. */
+  /** Calls the judge again, because the mode or the port changed. */
   reconsider(): void {
     if (this.#ended) return
-    // The judge may hand the socket to its owner, who must find it quiet and free of our listeners.
+    // The judge may hand over the socket, which must be paused and free of our listeners.
     this.#detach()
     const wanted = this.#options.judge(this.bytes, false)
     if (wanted === undefined) {
@@ -79,14 +79,14 @@ export class Sniff implements ByteHolder {
     if (this.#length >= this.#wanted) this.reconsider()
   }
 
-  // Nothing more will come. The owner finds a socket that has ended (`readableEnded`).
+  // The client sends nothing more. The next owner gets a socket that has ended (`readableEnded`).
   readonly #onEnd = (): void => {
     this.#close()
     if (this.#length === 0) this.socket.destroy()
     else if (this.#options.judge(this.bytes, true) !== undefined) this.#options.undecided()
   }
 
-  /** All callers together hold too much, and this one most. */
+  /** All callers together hold too many bytes, and this one the most. */
   evict(): void {
     this.#chunks = []
     this.#length = 0

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// TLS handshakes of one port. A `tls.Server` that never listens takes the sockets that the listener has classified. There
-// is one per credentials and kind of client, so that replaced credentials leave nothing behind, in particular no session
-// tickets.
+// Does the TLS handshakes of one port. A `tls.Server` that never listens takes the sockets that the listener has
+// classified. There is one per set of credentials and kind of client, so that replaced credentials leave nothing
+// behind, in particular no session tickets.
 
 import { constants } from "node:crypto"
 import type { Socket } from "node:net"
@@ -15,23 +15,23 @@ import type { LoadedMaterial, TransportSecurity } from "./transport-security.js"
 export interface TerminatorOptions {
   readonly security: TransportSecurity
   readonly handshakeTimeoutMs: number
-  /** Which of the protocols the client offers is taken; asked only where it offers some. */
+  /** Chooses one of the protocols that the client offers; called only if it offers some. */
   readonly chooseAlpn: (offered: readonly string[]) => string | undefined
-  /** The chain has been verified by the material's bundle; who the peer is has not been looked at. */
+  /** OpenSSL has verified the chain against the material's bundle; the peer's identity has not been checked yet. */
   readonly onSecure: (socket: TLSSocket, material: LoadedMaterial) => void
   readonly onFailure: (failure: TlsFailure) => void
 }
 
-/** How long a session may be resumed without its chain being looked at again. */
+/** How long a session may be resumed without verifying its chain again. */
 const SESSION_TIMEOUT_S = 300
 
-/** Those of the floor. AES-128 first: its key schedule is SHA-256, for which processors have instructions. */
+/** The minimum ciphers, AES-128 first: its key schedule uses SHA-256, which processors accelerate. */
 const CHEAPEST_FIRST = TLS_FLOOR.ciphers
   .split(":")
   .toSorted((one, other) => Number(other.includes("128")) - Number(one.includes("128")))
   .join(":")
 
-/** A renegotiation could bring another certificate than the one that was judged, and costs us more than the peer. */
+/** A renegotiation could present a certificate other than the judged one, and costs us more than the peer. */
 const SECURE_OPTIONS = constants.SSL_OP_NO_RENEGOTIATION
 
 const SESSION_CONTEXT = "merlon"
@@ -40,23 +40,26 @@ export class Terminator {
   readonly #options: TerminatorOptions
   /** For clients that offer TLS 1.3, with tickets. */
   #server: { readonly material: LoadedMaterial; readonly tls: Server; ticketKeys: Buffer } | undefined
-  /** For others, without: a ticket of TLS 1.2 contains the key of its session, and who learns our secret later could read it. */
+  /**
+   * For other clients, without tickets: a TLS 1.2 ticket contains the key of its session, so an attacker who learns our
+   * secret later could decrypt it.
+   */
   #ticketless: { readonly material: LoadedMaterial; readonly tls: Server } | undefined
 
   constructor(options: TerminatorOptions) {
     this.#options = options
   }
 
-  /** Takes a socket whose first bytes have been put back. */
+  /** Takes a socket whose first bytes have been unshifted. */
   terminate(socket: Socket, offersTls13: boolean): void {
     const material = this.#options.security.current
     if (material === undefined) {
-      // Fail closed: without a certificate of our own no client can authenticate to us.
+      // Fail closed: no client can authenticate to us if we have no certificate.
       this.#options.onFailure("tls-not-accepted")
       socket.destroy()
       return
     }
-    // Documented for this use: sockets that come from elsewhere are injected by their event.
+    // Node documents this use: a socket from elsewhere is injected with the `connection` event.
     const tls = offersTls13 ? this.#withTickets(material) : this.#withoutTickets(material)
     tls.emit("connection", socket)
   }
@@ -72,7 +75,7 @@ export class Terminator {
   #withTickets(material: LoadedMaterial): Server {
     const ticketKeys = material.ticketKeys.at(Date.now())
     if (this.#server?.material !== material) {
-      // INVARIANT: where tickets are given, nothing older than TLS 1.3 is spoken.
+      // INVARIANT: a server that gives tickets speaks only TLS 1.3.
       const options = { ...TLS_OWN, secureOptions: SECURE_OPTIONS, ticketKeys, sessionTimeout: SESSION_TIMEOUT_S }
       this.#server = { material, tls: this.#create(material, options), ticketKeys }
     } else if (this.#server.ticketKeys !== ticketKeys) {
@@ -94,9 +97,9 @@ export class Terminator {
       ...options,
       ciphers: CHEAPEST_FIRST,
       honorCipherOrder: true,
-      // Curves are OpenSSL's choice: X25519, which is cheapest, and its hybrid with ML-KEM where both sides have it.
+      // OpenSSL chooses the curves: X25519, which is cheapest, and its hybrid with ML-KEM if both sides support it.
       handshakeTimeout: handshakeTimeoutMs,
-      // Node would make it of the command line; it must be the same in all processes that share the keys.
+      // Node would derive it from the command line; it must be the same in all processes that share the keys.
       sessionIdContext: SESSION_CONTEXT,
       ALPNCallback(this: unknown, { protocols }) {
         lookFirst(this)
@@ -105,7 +108,7 @@ export class Terminator {
     })
     tls.on("secureConnection", socket => {
       socket.on("error", ignore)
-      // INVARIANT: `rejectUnauthorized` has seen to this already. Fail closed should that ever change.
+      // INVARIANT: `rejectUnauthorized` has already ensured this. Fail closed in case that ever changes.
       if (socket.authorized) {
         onSecure(socket, material)
         return

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may resume a session: every process that shares the secret, for as long as nothing has changed.
+// A session can be resumed by every process that shares the secret, until something changes.
 
 import { X509Certificate } from "node:crypto"
 import { once } from "node:events"
@@ -39,7 +39,7 @@ it("all processes with one secret have the same keys, until something changes", 
   expect(keys(SECRET, material, { identities: [], serials: ["0A"] })).not.toBe(usual)
 })
 
-it("all processes change the keys every hour by the clock, and when the certificate ends", () => {
+it("all processes change the keys at every hour of the clock, and when the certificate expires", () => {
   const material = authority.material()
   const startOfHour = Math.floor(NOW / HOUR_MS) * HOUR_MS
   const usual = keys(SECRET, material, NONE, startOfHour)
@@ -49,7 +49,7 @@ it("all processes change the keys every hour by the clock, and when the certific
   expect(keys(SECRET, material, NONE, end - 1)).not.toBe(keys(SECRET, material, NONE, end))
 })
 
-it("one process resumes what another has begun, and not an hour later or after a revocation", async () => {
+it("a session of one process is resumed by another, but not an hour later or after a revocation", async () => {
   const material = authority.material()
   const { certificate, privateKey } = authority.issue()
   const process = async () => {
@@ -99,7 +99,7 @@ it("one process resumes what another has begun, and not an hour later or after a
   for (const socket of [first, again, later, changed]) socket.destroy()
 })
 
-it("shakes hands by the cheapest curve, together with ML-KEM where this OpenSSL has it", async () => {
+it("uses the cheapest curve, with ML-KEM if this OpenSSL has it", async () => {
   const security = new TransportSecurity(new Connections(), SECRET)
   security.swap(authority.material(), NONE)
   const terminator = new Terminator({
@@ -135,7 +135,7 @@ it("shakes hands by the cheapest curve, together with ML-KEM where this OpenSSL 
   expect(await group("P-256:X25519:P-384")).toMatchObject({ name: expect.stringMatching(/^(X25519|prime256v1)$/) })
   const [major = 0, minor = 0] = process.versions.openssl.split(".").map(Number)
   const hybrid = major > 3 || (major === 3 && minor >= 5)
-  // Node 22 knows no name for it and tells nothing; what it is not, is a curve alone.
+  // Node 22 has no name for the hybrid and reports nothing; the test checks that it is not a curve alone.
   expect(await group()).toEqual(
     hybrid ? expect.not.objectContaining({ type: "ECDH" }) : expect.objectContaining({ name: "X25519" }),
   )

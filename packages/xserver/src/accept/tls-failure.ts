@@ -3,9 +3,9 @@
 
 import type { TlsFailure } from "../observe/meters.js"
 
-/** `verification` is what Node reports about the chain (`authorizationError`), where it got so far. */
+/** `verification` is Node's result for the chain (`authorizationError`), if the handshake got that far. */
 export function tlsFailureOf(error: Error, verification: unknown): TlsFailure {
-  // The types say Error, the runtime says code: either way it is there only where the chain did not verify.
+  // The types say Error, but at run time it is a code. Either is set only if the chain did not verify.
   if (verification instanceof Error) return "untrusted"
   if (typeof verification === "string") return verificationFailure(verification)
   const code = "code" in error ? String(error.code) : ""
@@ -21,8 +21,7 @@ function verificationFailure(code: string): TlsFailure {
     case "CERT_NOT_YET_VALID":
       return "not-yet-valid"
     default:
-      // An issuer that is not in the bundle, an invalid signature, a wrong purpose: no trusted authority vouches for
-      // it.
+      // An issuer that is not in the bundle, an invalid signature, or a wrong purpose: no trusted authority issued it.
       return "untrusted"
   }
 }

@@ -15,7 +15,10 @@ import { isTrusted } from "./trusted-chain.js"
 export interface LoadedMaterial extends TlsMaterial {
   /** Our own SPIFFE id. */
   readonly identity: string
-  /** Seals session tickets; new with each material, so that no session outlives what it was granted under. */
+  /**
+   * Keys of session tickets; new with each material, so that no session outlives the conditions under which it was
+   * granted.
+   */
   readonly ticketKeys: TicketKeys
   readonly revoked: RevocationSet
   readonly roots: readonly X509Certificate[]
@@ -44,10 +47,10 @@ export class TransportSecurity {
   readonly #connections: Connections
   readonly #ticketSecret: Buffer
   #current: LoadedMaterial | undefined
-  /** Those of the last material there was: what is open was admitted by one of them. */
+  /** Roots of the last material: open connections were accepted under one of them. */
   #roots: readonly X509Certificate[] = []
 
-  /** Processes that share a port share the secret too, so that each resumes the sessions of the others. */
+  /** Processes that share a port share the secret too, so that each can resume the sessions of the others. */
   constructor(connections: Connections, ticketSecret: Buffer = randomBytes(SECRET_BYTES)) {
     this.#connections = connections
     this.#ticketSecret = ticketSecret
@@ -58,10 +61,10 @@ export class TransportSecurity {
     return this.#current
   }
 
-  /** Throws a MaterialError where it cannot be used; what was in force then stays so. */
+  /** Throws a MaterialError if the material cannot be used; the current material then stays in effect. */
   swap(material: TlsMaterial | undefined, revocations: Revocations = NO_REVOCATIONS): void {
     const revoked = revocationSet(revocations)
-    // A change of policy brings the same material again, which is no reason for every peer to shake hands anew.
+    // A change of policy brings the same material again, which is no reason for every peer to repeat its handshake.
     if (isSame(this.#current, material, revoked)) return
     this.#current = material && loadMaterial(material, revoked, this.#ticketSecret)
     this.#connections.revokeWhere(({ peer, serial }) => peer !== undefined && isRevoked(revoked, { ...peer, serial }))
@@ -72,7 +75,7 @@ export class TransportSecurity {
     const before = this.#roots
     this.#roots = roots
     if (!lacksOneOf(roots, before)) return
-    // Callers have many connections with one certificate.
+    // A caller may have many connections with one certificate.
     const judged = new Map<string, boolean>()
     this.#connections.revokeWhere(({ peer, chain }) => {
       if (peer === undefined) return false
@@ -84,7 +87,7 @@ export class TransportSecurity {
   }
 }
 
-/** Whether a root that was trusted before is not among these. */
+/** Whether a root in `before` is missing from `roots`. */
 export function lacksOneOf(roots: readonly X509Certificate[], before: readonly X509Certificate[]): boolean {
   const kept = new Set(roots.map(({ fingerprint256 }) => fingerprint256))
   return before.some(({ fingerprint256 }) => !kept.has(fingerprint256))
@@ -97,10 +100,10 @@ export function isRevoked(
   return identities.has(uri) || (serial !== undefined && serials.has(canonicalSerial(serial)))
 }
 
-/** Everything that would make a handshake fail later is found here, before anything is replaced. */
+/** Finds everything that would make a later handshake fail, before anything is replaced. */
 function loadMaterial(material: TlsMaterial, revoked: RevocationSet, ticketSecret: Buffer): LoadedMaterial {
   const { certificateChain, privateKey, trustBundle } = material
-  // INVARIANT: an empty bundle never reaches node:tls, which would take it for "trust every public authority".
+  // INVARIANT: an empty bundle never reaches node:tls, which would then trust every public authority.
   const roots = certificatesIn(trustBundle, "the trust bundle")
   const [leaf] = certificatesIn(certificateChain, "the certificate chain")
   if (roots.length === 0) throw new MaterialError("no-root", "the trust bundle holds no certificate")

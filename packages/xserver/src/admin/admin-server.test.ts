@@ -27,7 +27,7 @@ afterAll(() => {
 })
 
 function ask(path: string, headers: Record<string, string> = {}, method = "GET"): Promise<number> {
-  const { port } = server.address() as AddressInfo // a TCP server has this form
+  const { port } = server.address() as AddressInfo // a TCP server has an AddressInfo
   return new Promise((resolve, reject) => {
     const options = { host: "127.0.0.1", port, path, method, headers, agent: false }
     request(options, response => resolve(response.resume().statusCode ?? 0))
@@ -36,16 +36,16 @@ function ask(path: string, headers: Record<string, string> = {}, method = "GET")
   })
 }
 
-test.each(["//", "http://[", "//[::1"])("answers the target %s instead of falling over it", async target => {
+test.each(["//", "http://[", "//[::1"])("responds to the target %s instead of crashing", async target => {
   expect(await ask(target)).toBe(400)
   expect(await ask(target, { host: "evil.example" })).toBe(403)
   expect(await ask("/config_dump")).toBe(200)
 })
 
 it.runIf(process.platform === "linux" && process.geteuid?.() === 0)(
-  "answers no other user of the machine (needs root)",
+  "rejects other users of the machine (needs root)",
   async () => {
-    const { port } = server.address() as AddressInfo // a TCP server has this form
+    const { port } = server.address() as AddressInfo // a TCP server has an AddressInfo
     const program = `fetch("http://127.0.0.1:${port}/config_dump").then(answer => console.log(answer.status))`
     const statusFor = async (uid: number): Promise<string> => {
       const child = spawn(process.execPath, ["-e", program], { uid, stdio: ["ignore", "pipe", "inherit"] })
@@ -71,7 +71,7 @@ test.each<Record<string, string>>([
   { origin: "null" },
   { "sec-fetch-site": "cross-site" },
   { "sec-fetch-site": "same-site" },
-])("takes nothing from a page in a browser: %o", async headers => {
+])("rejects requests from a browser page: %o", async headers => {
   expect(await ask("/loglevel?level=silent", headers, "POST")).toBe(403)
   expect(level).toBe("info")
 })

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The admin server, on loopback and only for the user that xserver runs as: what is enforced, decisions and their
-// reasons, and the log level. Browser pages of other origins must not reach it, so a request has to name the loopback
-// address it came to.
+// The admin server, on loopback and only for the user that xserver runs as: the enforced policies, decisions and their
+// reasons, and the log level. Pages of other origins must not reach it, so a request has to name a loopback address as
+// its host.
 
 import { createServer, type IncomingMessage, type Server } from "node:http"
 import { limitConnections, SMALL_REQUESTS } from "@merlon/wire/limits"
@@ -46,17 +46,18 @@ const FOREIGN: Answer = { status: 403, body: { error: "the Host header must name
 const OTHER_USER: Answer = { status: 403, body: { error: "only root and the user that xserver runs as may ask" } }
 const FROM_A_PAGE: Answer = { status: 403, body: { error: "pages of a browser may not ask" } }
 
-// DNS rebinding: a page under another name that resolves to 127.0.0.1 sends that name.
+// DNS rebinding: a page whose host name resolves to 127.0.0.1 sends that name in the Host header.
 function isLoopback(host: string): boolean {
   return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/.test(host)
 }
 
-// A page may send a form anywhere, and need not read the answer to have changed something. Browsers then say who asks.
+// A page may send a form to any address, and can change something without reading the response. Browsers then send the
+// page's origin.
 function isOfPage({ origin, "sec-fetch-site": site = "none" }: IncomingMessage["headers"]): boolean {
   return origin !== undefined || site !== "none"
 }
 
-// Whatever is wrong with a request must end in its own reply: thrown out of the server it would end the process.
+// Every error in a request must end in a response: an exception outside of it would end the process.
 async function answer(asked: IncomingMessage, sources: AdminSources): Promise<Answer> {
   const { headers, method = "", url = "/" } = asked
   if (!isLoopback(headers.host ?? "")) return FOREIGN

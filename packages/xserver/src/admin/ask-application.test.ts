@@ -18,13 +18,13 @@ async function portOf(server: NetServer): Promise<number> {
   open.push(server)
   server.listen(0, "127.0.0.1")
   await once(server, "listening")
-  return (server.address() as AddressInfo).port // a TCP server has one
+  return (server.address() as AddressInfo).port // a TCP server has an AddressInfo
 }
 
 const ask = (kind: Probe["kind"], port: number, path = "/"): Promise<number> =>
   askApplication({ kind, port, path, headers: {}, timeoutMs: 60_000 })
 
-describe("a probe in the kubelet's place", () => {
+describe("a probe in place of the kubelet", () => {
   it.each([200, 301, 404, 503])("passes on the status %i", async status => {
     const port = await portOf(createHttp((_, reply) => reply.writeHead(status).end("text")))
     expect(await ask("http", port)).toBe(status)
@@ -60,7 +60,7 @@ describe("a probe in the kubelet's place", () => {
     expect(Buffer.concat(asked).subarray(7).toString()).toBe("shop.Cart")
   })
 
-  it("tells of a gRPC server without that service that it is down", async () => {
+  it("reports a gRPC server without that service as down", async () => {
     const server = createHttp2()
     server.on("stream", stream => stream.respond({ ":status": 200, "grpc-status": "12" }, { endStream: true }))
     expect(await ask("grpc", await portOf(server), "")).toBe(503)

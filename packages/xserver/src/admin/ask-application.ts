@@ -9,7 +9,7 @@ import { connectTcp } from "@merlon/wire"
 import type { UpstreamAddress } from "../config/application-port.js"
 import type { Probe } from "../config/probe.js"
 
-/** Where the application answers, at whatever port. */
+/** The address of the application, without a port. */
 export type ApplicationHost = Omit<UpstreamAddress, "port">
 
 const HOST: ApplicationHost = { host: "127.0.0.1" }
@@ -28,7 +28,7 @@ export function askApplication(probe: Probe, at: ApplicationHost = HOST): Promis
 
 function askHttp({ kind, port, path, headers, timeoutMs }: Probe, at: ApplicationHost): Promise<number> {
   return new Promise(resolve => {
-    // For all of it, also for an answer that never ends: probes come for ever.
+    // Limits the whole probe, also if the response never ends: probes continue for as long as the Pod runs.
     const signal = AbortSignal.timeout(timeoutMs)
     const createConnection = () => connectTcp({ ...at, port }, timeoutMs, {})
     const options = { host: at.host, port, path, headers, signal }
@@ -36,7 +36,7 @@ function askHttp({ kind, port, path, headers, timeoutMs }: Probe, at: Applicatio
       response.resume()
       resolve(response.statusCode ?? 502)
     }
-    // Whose certificate it is the kubelet does not look at either: it asks whether the application lives.
+    // The kubelet does not verify the certificate either: the probe only checks whether the application responds.
     const outgoing =
       kind === "https"
         ? httpsRequest(
@@ -48,7 +48,7 @@ function askHttp({ kind, port, path, headers, timeoutMs }: Probe, at: Applicatio
           )
         : httpRequest({ ...options, createConnection }, answered)
     outgoing.on("error", () => resolve(DOWN))
-    // There is no error event if the application upgrades the connection, which was not requested.
+    // Node emits no error if the application upgrades the connection, which was not requested.
     outgoing.on("close", () => resolve(DOWN))
     outgoing.end()
   })
@@ -69,7 +69,7 @@ function askTcp({ port, timeoutMs }: Probe, at: ApplicationHost): Promise<number
 
 /** The standard health service of gRPC: `grpc.health.v1.Health/Check`. */
 async function askGrpc({ port, path: service, timeoutMs }: Probe, at: ApplicationHost): Promise<number> {
-  // Few workloads are asked so, and the others need not carry it.
+  // Loaded on demand: few workloads have gRPC probes, and the others save the memory.
   const { connect: connectHttp2 } = await import("node:http2")
   return new Promise(resolve => {
     const createConnection = () => connectTcp({ ...at, port }, timeoutMs, {})
@@ -101,7 +101,7 @@ async function askGrpc({ port, path: service, timeoutMs }: Probe, at: Applicatio
 
 function healthRequest(service: string): Buffer {
   const name = Buffer.from(service)
-  // Field 1, a text; names of services are shorter than 128 bytes, or their length would need a second byte.
+  // Field 1, a string. Service names are shorter than 128 bytes, so their length fits in one byte.
   const message =
     name.length === 0 ? name : Buffer.concat([Buffer.from([0x0a, name.length & 0x7f]), name.subarray(0, 127)])
   const head = Buffer.alloc(5)

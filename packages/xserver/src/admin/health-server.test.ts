@@ -12,7 +12,7 @@ const health = healthServer({
   application: () => undefined,
   probe: () => ({ kind: "http", port: portOf(application), path: "/", headers: {}, timeoutMs: 200 }),
 })
-const portOf = (server: Server) => (server.address() as AddressInfo).port // they are TCP servers
+const portOf = (server: Server) => (server.address() as AddressInfo).port // both are TCP servers
 
 beforeEach(async () => {
   application = createServer(socket => socket.on("error", () => undefined).once("data", () => answer(socket)))
@@ -39,7 +39,7 @@ it("does not wait for an application whose headers never end", async () => {
   expect(await probe()).toBe(503)
 })
 
-it("lets go of an answer that never ends", async () => {
+it("drops a response that never ends", async () => {
   const gone = new Promise<void>(resolve => {
     answer = socket => {
       socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -50,12 +50,12 @@ it("lets go of an answer that never ends", async () => {
       })
     }
   })
-  // Where an answer's head was too late, as on a busy machine, another is asked for.
+  // On a busy machine the response head may come too late; then the next probe gets another one.
   await expect.poll(probe, { timeout: 90_000 }).toBe(200)
   await gone
 })
 
-it("takes a switch to another protocol for no answer", async () => {
+it("rejects a protocol switch as a response", async () => {
   answer = socket => socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n")
   expect(await probe()).toBe(503)
 })

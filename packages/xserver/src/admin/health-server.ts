@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The health port: readiness, liveness, metrics, and the kubelet's probes of the application. It is open to everyone, so
-// it reveals nothing about policies.
+// The health port: readiness, liveness, metrics, and the kubelet's probes of the application. Anyone can connect to it,
+// so it reveals nothing about policies.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import { limitConnections, SMALL_REQUESTS } from "@merlon/wire/limits"
@@ -8,11 +8,11 @@ import type { Probe } from "../config/probe.js"
 import { type ApplicationHost, askApplication } from "./ask-application.js"
 
 export interface HealthSources {
-  /** Undefined when ready, otherwise why not. */
+  /** Undefined when ready, otherwise the reason. */
   notReady(): string | undefined
   metrics(): Promise<{ readonly type: string; readonly text: string }>
   probe(path: string): Probe | undefined
-  /** Where probes ask; loopback where nothing is known. */
+  /** Address that probes connect to; loopback if undefined. */
   application(): ApplicationHost | undefined
 }
 

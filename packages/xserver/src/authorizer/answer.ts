@@ -11,11 +11,11 @@ export interface RequestChanges {
   readonly setHeaders: readonly (readonly [name: string, value: string])[]
   readonly removeHeaders: readonly string[]
   readonly removeParameters: readonly string[]
-  /** Those of `removeHeaders` whose names only resemble one that callers may not write. */
+  /** Headers in `removeHeaders` whose names only resemble a header that callers may not write. */
   readonly forged: readonly string[]
 }
 
-/** `isForged`: a header whose name only resembles one that callers may not write. */
+/** `isForged`: whether a header's name only resembles one that callers may not write. */
 export function changesOf(
   { edits, target }: Extract<Judgement, { verdict: "allow" }>,
   { request, headerNames }: Question,
@@ -33,7 +33,10 @@ export function changesOf(
   }
 }
 
-/** Envoy takes headers to add from the response, and those to remove from a list in it. Other gateways copy the headers they are told to. */
+/**
+ * Envoy adds the headers of the response to the request, and removes those that a list in the response names. Other
+ * gateways copy the headers that they are configured to copy.
+ */
 export function httpAllowance({ setHeaders, removeHeaders }: RequestChanges): LocalReply {
   const removal =
     removeHeaders.length === 0 ? [] : [["x-envoy-auth-headers-to-remove", removeHeaders.join(",")] as const]
@@ -48,12 +51,12 @@ export function checkDenial(reply: LocalReply): CheckAnswer {
   return { verdict: "deny", status: reply.status, body: reply.body, headers: headersOf(reply) }
 }
 
-/** Those of a denial, with the type of its content where that is not the usual one. */
+/** The headers of a denial, with its content type if that is not the default. */
 export function headersOf({ contentType, fields }: LocalReply): FieldPairs {
   return contentType === undefined ? fields : [...fields, ["content-type", contentType]]
 }
 
-/** Names of the query parameters that are in the first target and no longer in the second. */
+/** Names of the query parameters in `before` that are missing from `after`. */
 function parametersGone(before: string, after: string): readonly string[] {
   if (before === after) return []
   const left = new Set(parameterNames(after))

@@ -28,7 +28,7 @@ export function permission({ setHeaders, removeHeaders, removeParameters }: Requ
   return Object.keys(context).length === 0 ? { decision: true } : { decision: true, context }
 }
 
-/** With the response that a proxy would send. */
+/** A denial, with the response that a proxy would send. */
 export function denial(reply: LocalReply): EvaluationAnswer {
   const { status, body: reason } = reply
   return { decision: false, context: { status, reason, headers: namedValues(headersOf(reply)) } }
@@ -42,18 +42,21 @@ export function evaluationsReply(answers: readonly EvaluationAnswer[], isBatch: 
   return json(isBatch ? { evaluations: answers } : answers[0])
 }
 
-/** The methods that are allowed. */
+/** Lists the allowed methods. */
 export function actionsReply(methods: readonly string[]): LocalReply {
   return json({ results: methods.map(name => ({ name })) })
 }
 
-/** The subjects or resources that are allowed. `last`: the candidate after which the next page begins, if there is one. */
+/** Lists the allowed subjects or resources. `last`: the candidate after which the next page begins, if there is one. */
 export function entitiesReply({ type, properties }: EntitySearch, ids: readonly string[], last?: string): LocalReply {
   const results = ids.map(id => ({ type, id, ...(properties !== undefined && { properties }) }))
   return json({ results, page: { next_token: pageToken(last), count: ids.length } })
 }
 
-/** "Policy Decision Point Metadata" of the standard. `origin`: scheme and authority by which the caller has reached this server. */
+/**
+ * "Policy Decision Point Metadata" of the standard. `origin`: scheme and authority through which the caller reached
+ * this server.
+ */
 export function metadataReply(origin: string): LocalReply {
   return json({
     policy_decision_point: origin,

@@ -5,16 +5,16 @@ import type { Evaluation, Evaluations, Malformed } from "./authzen.js"
 import { denial, type EvaluationAnswer, permission } from "./authzen-answer.js"
 import type { Verdict } from "./question-judge.js"
 
-/** Calls back once, at once or later. */
+/** Calls back exactly once, synchronously or later. */
 type Evaluate<T> = (item: T, done: (outcome: Verdict["outcome"]) => void) => void
 
 export interface Run {
   readonly evaluate: Evaluate<Evaluation | Malformed>
-  /** Between two evaluations, with the status of the first one. */
+  /** Called between two evaluations, with the status of the first one. */
   readonly next: (status: number) => void
 }
 
-/** `done` gets the answers and the status of the last decision. */
+/** `done` gets the decisions and the status of the last one. */
 export function evaluateAll(
   { items, stopAt }: Evaluations,
   run: Run,
@@ -38,7 +38,7 @@ export function evaluateAll(
   from(0)
 }
 
-/** Those of the requests that are allowed. */
+/** `done` gets the requests that are allowed. */
 export function allowedOf<T extends Evaluation>(
   items: readonly T[],
   evaluate: Evaluate<T>,

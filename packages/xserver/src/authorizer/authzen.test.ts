@@ -45,7 +45,7 @@ describe("an evaluation request", () => {
     ["a subject of another type", { subject: { type: "user", id: "alice" } }],
     ["a subject without a type", { subject: { id: CART } }],
     ["a workload without a SPIFFE ID", { subject: { type: "workload", id: "cart" } }],
-    ["an address that is none", { subject: { ...subject, properties: { ip_address: "here" } } }],
+    ["an invalid address", { subject: { ...subject, properties: { ip_address: "here" } } }],
     ["an address that is a number", { subject: { ...subject, properties: { ip_address: 1 } } }],
     ["properties of a subject that are a list", { subject: { ...subject, properties: [] } }],
     ["no action", { action: undefined }],
@@ -78,7 +78,7 @@ describe("an evaluation request", () => {
     },
   )
 
-  it("never fails and never has a request with less than its fields, whatever it is", () => {
+  it("of any content never throws and never yields an incomplete request", () => {
     const any = fc.oneof(fc.json(), fc.constantFrom(null, "http", CART, {}, []))
     const part = (whole: object) =>
       fc.oneof(any, fc.record({ type: any, id: any, name: any, properties: any }), fc.constant(whole))
@@ -96,7 +96,7 @@ describe("an evaluation request", () => {
 })
 
 describe("a batch", () => {
-  it("takes what an item lacks from the top", () => {
+  it("fills missing fields of an item from the top level", () => {
     const other = { type: "http", id: "/other", properties: { host: "shop.example" } }
     const found = read({ ...ASKED, evaluations: [{}, { resource: other }, { subject: null }, "a"] }, "evaluations")
     expect(found).toMatchObject({
@@ -120,7 +120,7 @@ describe("a batch", () => {
     ["execute_all", undefined],
     ["deny_on_first_deny", false],
     ["permit_on_first_permit", true],
-  ])("stops as %s says", (semantic, stopAt) => {
+  ])("stops as %s requires", (semantic, stopAt) => {
     const options = { evaluations_semantic: semantic }
     expect(read({ ...ASKED, options, evaluations: [{}] }, "evaluations")).toMatchObject({ stopAt })
   })
@@ -136,7 +136,7 @@ describe("a batch", () => {
 })
 
 describe("an answer", () => {
-  it("is ASCII, whatever its headers have", () => {
+  it("is ASCII, whatever its headers contain", () => {
     const changes = {
       setHeaders: [["x-user", "zo\u00c3\u00ab"]] as const,
       removeHeaders: ["a"],
@@ -150,7 +150,7 @@ describe("an answer", () => {
     expect(contentType).toBe("application/json")
   })
 
-  it("says no more than the decision where nothing is to change", () => {
+  it("contains only the decision if nothing has to change", () => {
     const none = permission({ setHeaders: [], removeHeaders: [], removeParameters: [], forged: [] })
     const no = denial({ status: 403, body: "no", fields: [["a", "b"]] })
     expect(JSON.parse(evaluationsReply([none, no], true).body)).toEqual({

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenID Authorization API 1.0 (AuthZEN): its endpoints, and what evaluation requests ask. Pure. A field that is
-// missing or malformed is an error. No field that decides has a default but the scheme.
+// OpenID Authorization API 1.0 (AuthZEN): its endpoints, and how evaluation requests are read. Pure. A missing or
+// malformed field is an error. Of the fields that decide, only the scheme has a default.
 
 import { type IpAddress, parseIp, parseSpiffeId, type SpiffeId } from "@merlon/policy/request"
 import { type JsonObject, parseJsonObject } from "@merlon/policy/tokens"
@@ -26,7 +26,7 @@ export type AuthzenEndpoint =
   | "resource-search"
   | "action-search"
 
-/** The request that a decision is asked for. */
+/** The request to decide on. */
 export interface Evaluation {
   readonly method: string
   readonly target: string
@@ -34,12 +34,12 @@ export interface Evaluation {
   readonly scheme: string
   /** By lower-case name, with values of one character per byte. */
   readonly headers: ReadonlyMap<string, readonly string[]>
-  /** The subject, where it is a workload. */
+  /** The subject, if it is a workload. */
   readonly peer: SpiffeId | undefined
   readonly address: IpAddress | undefined
 }
 
-/** A sentence for the people who operate the caller. It repeats nothing that was sent. */
+/** A sentence for the operators of the caller. It repeats nothing that the caller sent. */
 export interface Malformed {
   readonly malformed: string
 }
@@ -104,15 +104,15 @@ export function readActionSearch(body: Uint8Array): readonly Evaluation[] | Malf
 
 /** A search for callers or paths. */
 export interface EntitySearch {
-  /** The searched type as the message names it. */
+  /** The searched type, as the message names it. */
   readonly type: string
   readonly properties: JsonObject | undefined
-  /** The request with this subject or path; malformed where it could not be one. */
+  /** The request with this subject or path; malformed if the id cannot be one. */
   readonly with: (id: string) => Evaluation | Malformed
-  /** Whether it is a type that this server knows: other types have no members. */
+  /** Whether this server knows the type: other types have no members. */
   readonly isKnown: boolean
   readonly limit: number
-  /** The last candidate of the page before. */
+  /** The last candidate of the previous page. */
   readonly after: string | undefined
 }
 
@@ -128,13 +128,13 @@ export function readEntitySearch(body: Uint8Array, entity: "subject" | "resource
   if ("malformed" in paging) return paging
   const isKnown = entity === "subject" ? type === "workload" || type === "anonymous" : type === "http"
   const member = (id: string) => readEvaluation({ ...document, [entity]: { ...searched, id } })
-  // Says at once what is malformed in the rest.
+  // Reports errors in the rest of the message at once.
   const sample = isKnown ? member(SAMPLE[type] ?? "") : undefined
   if (sample !== undefined && "malformed" in sample) return sample
   return { type, properties: isObject(properties) ? properties : undefined, with: member, isKnown, ...paging }
 }
 
-/** A member of each type. */
+/** A valid id of each type. */
 const SAMPLE: Readonly<Record<string, string>> = { workload: "spiffe://a/ns/a/sa/a", anonymous: "", http: "/" }
 
 function readPage(page: unknown): Pick<EntitySearch, "limit" | "after"> | Malformed {
@@ -150,7 +150,7 @@ function readPage(page: unknown): Pick<EntitySearch, "limit" | "after"> | Malfor
 
 const PAGE_TOKEN = /^[A-Za-z0-9_-]{0,10000}$/
 
-/** "" where nothing is left. */
+/** "" if there is no next page. */
 export function pageToken(last: string | undefined): string {
   return last === undefined ? "" : Buffer.from(last, "utf8").toString("base64url")
 }
@@ -172,7 +172,7 @@ function readEvaluation({ subject, action, resource, context = {} }: JsonObject)
   return "malformed" in headers ? headers : { ...caller, ...request, headers }
 }
 
-/** Users are not among the types: a user is authenticated by a token in the headers, which the policies verify. */
+/** Users are not among the types: a token in the headers authenticates a user, and the policies verify it. */
 function readSubject({ type, id, properties = {} }: JsonObject): Pick<Evaluation, "peer" | "address"> | Malformed {
   if (typeof id !== "string") return { malformed: "`subject.id` must be a string" }
   if (type !== "workload" && type !== "anonymous")
@@ -220,7 +220,7 @@ function readHeaders(headers: unknown = {}, host: string): Evaluation["headers"]
       lines.map(line => Buffer.from(line, "utf8").toString("latin1")),
     )
   }
-  // The same thing said in two places must be the same thing.
+  // If a value is given twice, both must agree.
   if (read.get("host")?.some(line => line !== host))
     return { malformed: "`context.headers.host` must be the same as `resource.properties.host`" }
   return read
@@ -229,7 +229,7 @@ function readHeaders(headers: unknown = {}, host: string): Evaluation["headers"]
 /** RFC 9110 sections 5.1 and 5.5. */
 const FIELD_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}$/
 const FIELD_VALUE = /^[^\0\r\n]*$/
-/** Beyond ASCII, one path has several spellings in bytes. */
+/** Non-ASCII paths have several spellings in bytes. */
 const ASCII = /^[\x21-\x7e]+$/
 
 function isObject(value: unknown): value is JsonObject {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUSTOM policies of an authorizer: it asks their providers as a proxy would, and never itself.
+// CUSTOM policies of an authorizer: it queries their providers as a proxy would, and never itself.
 
 import { once } from "node:events"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
@@ -25,15 +25,15 @@ async function provider(answer: (request: IncomingMessage, response: ServerRespo
     server.closeAllConnections()
     server.close()
   })
-  return (server.address() as AddressInfo).port // a TCP server
+  return (server.address() as AddressInfo).port // a TCP server has an AddressInfo
 }
 
-/** Of a server that has gone. */
+/** The port of a server that was closed. */
 async function freePort(): Promise<number> {
   const server = createServer()
   server.listen(0, "127.0.0.1")
   await once(server, "listening")
-  const { port } = server.address() as AddressInfo // a TCP server
+  const { port } = server.address() as AddressInfo // a TCP server has an AddressInfo
   server.close()
   await once(server, "close")
   return port
@@ -66,7 +66,7 @@ async function start(name: string, port: number, providers: readonly object[], p
   return authorizer
 }
 
-/** The same question by three protocols: the status of the decision. */
+/** The same question by three protocols; each returns the status of the decision. */
 const PROTOCOLS = {
   "HTTP ext_authz": (port: number, path: string) =>
     fetch(`http://127.0.0.1:${port}/ext-authz${path}`, { redirect: "manual" }).then(({ status }) => status),
@@ -123,7 +123,7 @@ describe.each(Object.entries(PROTOCOLS))("by %s", (_, ask) => {
     expect(asked).toEqual(["/asked/yes", "/asked/no", "/asked/denied"])
   })
 
-  it("denies where the provider fails, is slow or answers too much, unless it fails open", async () => {
+  it("denies if the provider fails, is slow or sends too much, unless it fails open", async () => {
     const slow = await provider(() => undefined)
     const big = await provider((_, response) => response.end("x".repeat(100_000)))
     const dead = await freePort()
@@ -140,7 +140,7 @@ describe.each(Object.entries(PROTOCOLS))("by %s", (_, ask) => {
     expect(statuses).toEqual([403, 200, 403, 403, 403])
   })
 
-  it("denies where an authorizer would ask itself, directly or through another one", async () => {
+  it("denies if an authorizer would query itself, directly or through another one", async () => {
     const [self, first, second] = await Promise.all([freePort(), freePort(), freePort()])
     const everywhere = { pathPrefix: "/ext-authz", failureMode: "open" }
     const alone = await start("gate-1", self, [declared("self", self, everywhere)], [asks("self", "/*")])
@@ -154,7 +154,7 @@ describe.each(Object.entries(PROTOCOLS))("by %s", (_, ask) => {
 })
 
 describe("an authorizer with providers", () => {
-  it("takes the headers that a provider writes, and removes what it says", async () => {
+  it("sets the headers that a provider writes, and removes those it names", async () => {
     const ext = await provider((request, response) => {
       const to = {
         "x-user": "alice",
@@ -172,7 +172,7 @@ describe("an authorizer with providers", () => {
     })
   })
 
-  it("evaluates a batch in order, and stops as it is told", async () => {
+  it("evaluates a batch in order, and stops as requested", async () => {
     const ext = await provider((request, response) => {
       setTimeout(() => response.writeHead(request.url === "/b" ? 403 : 200).end(), request.url === "/a" ? 50 : 0)
     })
@@ -202,7 +202,7 @@ describe("an authorizer with providers", () => {
     expect(await slow).toBe(401)
   })
 
-  it("says to a provider who waits for it", async () => {
+  it("sends a provider the authorizers that wait for it", async () => {
     const seen: unknown[] = []
     const ext = await provider((request, response) => {
       seen.push(request.headers["x-merlon-asked-by"])

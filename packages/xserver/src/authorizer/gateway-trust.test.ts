@@ -19,9 +19,9 @@ describe("gateways", () => {
     ["the same address in IPv6 form", undefined, "::ffff:10.1.2.3", true],
     ["a single address", undefined, "::1", true],
     ["another address", undefined, "10.2.0.1", false],
-    ["a principal, wherever it calls from", spiffeId("cluster.local", "edge", "gateway"), "10.9.0.1", true],
+    ["a principal at any address", spiffeId("cluster.local", "edge", "gateway"), "10.9.0.1", true],
     ["another principal", spiffeId("cluster.local", "edge", "other"), "10.9.0.1", false],
-  ])("knows %s", (_, peer, address, known) => {
+  ])("checks %s", (_, peer, address, known) => {
     expect(gateways.has(peer, ip(address))).toBe(known)
   })
 
@@ -43,9 +43,9 @@ describe("the caller in x-forwarded-client-cert", () => {
     ["two URIs", [`URI=${CART};URI=${BANK}`], "malformed"],
     ["no value", [""], undefined],
     ["blanks around", [` URI=${CART} `], CART],
-    ["a caller's quote, which ends in the gateway's", [`URI=${BANK};A="`, `By=x;Subject="CN=\\"x\\""`], "malformed"],
+    ["a caller's quote that ends in the gateway's", [`URI=${BANK};A="`, `By=x;Subject="CN=\\"x\\""`], "malformed"],
     ["a caller's quote in a value", [`URI=${BANK};A=b"`, 'By=x;Subject="CN=x"'], "malformed"],
-    ["something after a quote", [`Subject="a"b;URI=${CART}`], "malformed"],
+    ["text after a quote", [`Subject="a"b;URI=${CART}`], "malformed"],
     ["an open quote", [`Subject="a;URI=${CART}`], "malformed"],
     ["another kind of name", ["URI=https://cart.example"], "malformed"],
   ])("%s", (_, lines, expected) => {
@@ -66,7 +66,7 @@ describe("the caller in x-forwarded-client-cert", () => {
   })
 })
 
-it("takes the last entry of a list of addresses", () => {
+it("uses the last entry of a list of addresses", () => {
   expect(lastAddress(["1.2.3.4, 10.0.0.1", "10.0.0.2"])?.text).toBe("10.0.0.2")
   expect(lastAddress(["1.2.3.4, unknown"])).toBeUndefined()
   expect(lastAddress(undefined)).toBeUndefined()

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which gateways an authorizer answers, and which of a gateway's statements it trusts. A gateway forwards headers that
-// its callers wrote, so each statement is ignored until an operator declares that the gateway makes it.
+// Which gateways may send questions to an authorizer, and which of their statements it trusts. A gateway forwards
+// headers that its callers wrote, so each statement is ignored until an operator declares that the gateway sets it.
 
 import { CidrIndex, type IpAddress, parseCidr, parseIp, parseSpiffeId, type SpiffeId } from "@merlon/policy/request"
 
-/** The headers in which gateways of these kinds say what they were asked for. */
+/** The headers in which gateways of these kinds describe the original request. */
 export const FORWARD_AUTH = {
   traefik: {
     method: "x-forwarded-method",
@@ -23,22 +23,30 @@ export const FORWARD_AUTH = {
 
 export type ForwardAuthKind = keyof typeof FORWARD_AUTH
 
-/** The attributes in Envoy's gRPC question, the subject of an AuthZEN question, or the last entry of a header. */
+/**
+ * Where a gateway states something: in the attributes of Envoy's gRPC question, in the subject of an AuthZEN question,
+ * or in the last entry of a header.
+ */
 export type TrustedStatement = "attribute" | "subject" | { readonly header: string }
 
-/** Plain data, because several processes may share the work. */
+/** Plain data, so that it can be passed to workers. */
 export interface GatewayTrust {
-  /** Addresses, blocks of addresses, or principals (`cluster.local/ns/edge/sa/gateway`) of the gateways that may ask. */
+  /**
+   * Addresses, CIDR blocks, or principals (`cluster.local/ns/edge/sa/gateway`) of the gateways that may send questions.
+   */
   readonly gateways: readonly string[]
-  /** Who is believed to be the gateway's caller: the last entry of a header is in the format of XFCC. Else the caller has no identity. */
+  /**
+   * Where the identity of the gateway's caller is; the last entry of a header is in XFCC format. If absent, the caller
+   * has no identity.
+   */
   readonly peer?: TrustedStatement | undefined
-  /** Where the address of the gateway's caller is. Else it is the gateway's own. */
+  /** Where the address of the gateway's caller is. If absent, the gateway's own address is used. */
   readonly address?: TrustedStatement | undefined
-  /** Which kind of gateway asks by forward authentication; questions of that kind are denied where absent. */
+  /** The kind of gateway that uses forward authentication. If absent, such questions are denied. */
   readonly forwardAuth?: ForwardAuthKind | undefined
   /**
-   * Whether gateways may ask by AuthZEN. Its denials have status 200, which a gateway that asks by another protocol
-   * would take for an allowance, so it is off unless it is switched on.
+   * Whether gateways may use AuthZEN. Its denials have status 200, which a gateway with another protocol would read as
+   * an allowance, so AuthZEN is off by default.
    */
   readonly authzen?: boolean | undefined
 }
@@ -47,7 +55,7 @@ export class Gateways {
   readonly #blocks = new CidrIndex<true>()
   readonly #principals = new Set<string>()
 
-  /** Throws at what is neither. */
+  /** Throws on an entry that is none of these. */
   constructor(gateways: readonly string[]) {
     for (const gateway of gateways) {
       const block = parseCidr(gateway)
@@ -69,10 +77,13 @@ export function lastAddress(lines: readonly string[] | undefined): IpAddress | u
   return last === undefined ? undefined : parseIp(last)
 }
 
-/** A pair of an element, with what ends it. A quote elsewhere could be a caller's, and would end in what the gateway wrote. */
+/**
+ * A key and value of an element, with the separator that follows. A quote anywhere else could be a caller's, and would
+ * be closed by text that the gateway wrote.
+ */
 const PAIR = /[ \t]*([A-Za-z]+)=(?:"((?:[^"\\]|\\.)*)"[ \t]*|([^",;]*))([,;]|$)/y
 
-/** The caller's identity in the last element of `x-forwarded-client-cert`. `malformed` where it cannot be read in one way. */
+/** The caller's identity in the last element of `x-forwarded-client-cert`; `malformed` if it is ambiguous. */
 export function lastClientIdentity(lines: readonly string[] | undefined): SpiffeId | undefined | "malformed" {
   const text = lines?.join(",").trim()
   if (text === undefined || text === "") return undefined

@@ -8,7 +8,7 @@ import type { GatewayTrust } from "./gateway-trust.js"
 import { answerQuestions, type CheckMessages } from "./question-exchange.js"
 import type { SearchedPolicies } from "./search-candidates.js"
 
-/** `searched`: the policies in force, for searches. */
+/** `searched`: the current policies, for searches. */
 export function questionHandlers(
   trust: GatewayTrust,
   services: HandlerServices,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// AuthZEN over real sockets: what is allowed, what is not, and what is recorded of it.
+// AuthZEN over real sockets: what is allowed, what is denied, and what is recorded.
 
 import { once } from "node:events"
 import { connect } from "node:http2"
@@ -66,7 +66,7 @@ describe("AuthZEN", () => {
     return status === 200 ? answer.decision : status
   }
 
-  it("is answered by the policies, with the id of the decision", async () => {
+  it("is decided by the policies, with the id of the decision", async () => {
     const rig = await start(TRUST)
     expect((await call(rig, "/access/v1/evaluation", evaluation("/public/a"))).answer).toEqual({ decision: true })
     const { status, answer, headers } = await call(rig, "/access/v1/evaluation", evaluation("/private"), {
@@ -86,7 +86,7 @@ describe("AuthZEN", () => {
     ])
   })
 
-  it("is denied where it is not switched on", async () => {
+  it("is denied unless it is switched on", async () => {
     const rig = await start({ ...TRUST, authzen: undefined })
     expect((await call(rig, "/access/v1/evaluation", evaluation("/public/a"))).status).toBe(403)
     expect((await call(rig, "/.well-known/authzen-configuration")).status).toBe(403)
@@ -100,7 +100,7 @@ describe("AuthZEN", () => {
     expect((await call(rig, "/.well-known/authzen-configuration")).status).toBe(403)
   })
 
-  it("states no subject and no address without trust in them", async () => {
+  it("ignores subject and address unless they are trusted", async () => {
     const rig = await start(TRUST)
     const asked = evaluation("/public/a", { subject: workload("192.0.2.1") })
     expect((await call(rig, "/access/v1/evaluation", asked)).answer).toMatchObject({
@@ -118,11 +118,11 @@ describe("AuthZEN", () => {
 
   it.each<[string, object, false | 400]>([
     ["no subject", evaluation("/public/a", { subject: undefined }), 400],
-    ["another kind of subject", evaluation("/public/a", { subject: { type: "user", id: "alice" } }), 400],
+    ["another type of subject", evaluation("/public/a", { subject: { type: "user", id: "alice" } }), 400],
     ["a path in another spelling", evaluation("/public//a"), false],
     ["an escaped path in another spelling", evaluation("/private/%2e%2e/public/a"), false],
-    ["a URL for a path", evaluation("http://shop.example/public/a"), false],
-    ["a method that is none", evaluation("/public/a", { action: { name: "GET /" } }), false],
+    ["a URL as the path", evaluation("http://shop.example/public/a"), false],
+    ["an invalid method", evaluation("/public/a", { action: { name: "GET /" } }), false],
     ["a second host", evaluation("/public/a", { context: { headers: { host: "other.example" } } }), 400],
     ["a forged header", evaluation("/public/a", { context: { headers: { "x-merlon-decision": "1" } } }), false],
     ["a batch", { evaluations: [evaluation("/public/a")] }, 400],
@@ -130,7 +130,7 @@ describe("AuthZEN", () => {
     expect(await decision(await start(TRUST), asked)).toBe(expected)
   })
 
-  it("is rejected with another method, another type of content or too much of it", async () => {
+  it("is rejected with another method, another content type or too much content", async () => {
     const rig = await start(TRUST)
     expect((await call(rig, "/access/v1/evaluation")).status).toBe(400)
     const asked = evaluation("/public/a")
@@ -162,7 +162,7 @@ describe("AuthZEN", () => {
     expect(await decisions("permit_on_first_permit")).toEqual([true])
   })
 
-  it("is answered over HTTP/2 too", async () => {
+  it("works over HTTP/2 too", async () => {
     const session = connect(`http://127.0.0.1:${(await start()).port}`)
     const stream = session.request({ ":method": "POST", ":path": "/access/v1/evaluation", ...JSON_HEADERS })
     stream.end(JSON.stringify(evaluation("/public/a")))
@@ -172,7 +172,7 @@ describe("AuthZEN", () => {
     session.close()
   })
 
-  it("lists the methods that each would be allowed, and records no decision for it", async () => {
+  it("lists the methods that would be allowed, and records no decision for them", async () => {
     const rig = await start(TRUST)
     for (const path of ["/public/a", "/private", "/public//a"]) {
       const { action: _, ...asked } = evaluation(path)
@@ -188,7 +188,7 @@ describe("AuthZEN", () => {
     expect(searches.map(({ judgement, status }) => [judgement, status])).toEqual(Array(3).fill([undefined, 200]))
   })
 
-  it("rejects a search with an action, without a subject, or by a caller that is not a gateway", async () => {
+  it("rejects a search with an action, without a subject, or from a caller that is not a gateway", async () => {
     const rig = await start(TRUST)
     const { action: _, ...asked } = evaluation("/public/a")
     const search = async (of: Rig, body: object) => (await call(of, "/access/v1/search/action", body)).status
@@ -198,7 +198,7 @@ describe("AuthZEN", () => {
     expect(await search(await start({ ...TRUST, authzen: false }), asked)).toBe(403)
   })
 
-  it("publishes its endpoints, and counts no decision for it", async () => {
+  it("publishes its endpoints, and counts no decision for that", async () => {
     const rig = await start(TRUST)
     const { answer } = await call(rig, "/.well-known/authzen-configuration")
     const origin = `http://127.0.0.1:${rig.port}`

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One question of a gateway and its answer. The policies decide on the request that the gateway describes as they would
-// on the request itself; nothing is forwarded. A question that cannot be understood is denied.
+// on the request itself; nothing is forwarded. A question that cannot be read is denied.
 
 import { type BorrowedBytes, copyOf, FieldList, Http2Field } from "@merlon/wire"
 import {
@@ -48,7 +48,7 @@ import {
 import { DENIED, errorDenial, judgeQuestion, pathOf, type Verdict } from "./question-judge.js"
 import { type Candidates, candidatesOf, type SearchedEntity, type SearchedPolicies } from "./search-candidates.js"
 
-/** Gateways send headers, never content; Envoy takes at most half of this of them by default. */
+/** Gateways send headers, never content; by default Envoy accepts at most half as much in headers. */
 const MAX_CHECK_BYTES = 128 * 1024
 /** gRPC puts a flag and a length before each message. */
 const GRPC_PREFIX = 5
@@ -58,13 +58,13 @@ const JSON_CONTENT = /^application\/json[ \t]*(?:;|$)/i
 const GRPC_HEAD = new FieldList([new Http2Field("content-type", "application/grpc", false)])
 const GRPC_OK = new FieldList([new Http2Field("grpc-status", "0", false)])
 
-/** How Envoy's questions are read and answers to them written. */
+/** Reads Envoy's questions and writes the answers to them. */
 export interface CheckMessages {
   readonly readCheck: typeof readCheck
   readonly writeCheck: typeof writeCheck
 }
 
-/** What all questions of a port have in common. */
+/** Shared by all questions of a port. */
 interface Asking {
   readonly trust: GatewayTrust
   readonly gateways: Gateways
@@ -88,17 +88,17 @@ class QuestionExchange implements CallerExchange {
   readonly #responder: Responder
   readonly #asking: Asking
   readonly #startedAt = performance.now()
-  /** Of a question that is a message: what has come of it. */
+  /** Content received so far, if the question has any. */
   readonly #parts: Buffer[] = []
   #bytesReceived = 0
-  /** The question is complete, and its answer on its way. */
+  /** The question is complete and is being answered. */
   #read = false
-  /** Of a question by AuthZEN. */
+  /** Set for a question by AuthZEN. */
   #endpoint: AuthzenEndpoint | undefined
   #question: Question | undefined
   #admission: Admission<Judged> | undefined
   #reply: LocalReply | undefined
-  /** Providers are asked meanwhile. */
+  /** Cancels the queries to providers. */
   #stop: () => void = () => undefined
   #status = 0
   #state: "asked" | "answered" | "over" = "asked"
@@ -139,7 +139,7 @@ class QuestionExchange implements CallerExchange {
     return this.#reply === undefined ? "forwarded" : "rejected"
   }
 
-  /** Writes the answer that `begin` found, which may be an allowance. */
+  /** Writes the answer that `begin` found, which may allow the request. */
   reject(): void {
     if (this.#reply !== undefined) this.#answer(this.#reply)
   }
@@ -183,7 +183,7 @@ class QuestionExchange implements CallerExchange {
   flush(): void {}
   drained(): void {}
   judgeAgain(): void {
-    // A question is answered by the policies in force when it is complete.
+    // A question is decided by the policies that are current when it is complete.
   }
 
   endByChange(admission: Admission<Judged>): void {
@@ -214,7 +214,7 @@ class QuestionExchange implements CallerExchange {
     this.#record()
   }
 
-  /** `done` gets what to change in a request that is allowed, else the denial. */
+  /** `done` gets the changes to an allowed request, or the denial. */
   #judge(question: Question, done: (outcome: Verdict["outcome"]) => void): void {
     this.#question = question
     const { headers } = this.head
@@ -227,7 +227,7 @@ class QuestionExchange implements CallerExchange {
 
   #httpReply(outcome: Verdict["outcome"], isForwardAuth: boolean): LocalReply {
     if (!("setHeaders" in outcome)) return outcome
-    // Such gateways copy headers from the answer and cannot remove others, so a forged one would reach the application.
+    // These gateways copy headers from the answer but cannot remove any, so a forged one would reach the application.
     return isForwardAuth && outcome.forged.length > 0 ? this.#denial("forged-header") : httpAllowance(outcome)
   }
 
@@ -280,7 +280,7 @@ class QuestionExchange implements CallerExchange {
     const run = {
       evaluate: (item: Evaluation | Malformed, done: (outcome: Verdict["outcome"]) => void) =>
         this.#evaluate(item, done),
-      // Each decision has a record of its own; the last one is written at the end of the exchange.
+      // Each decision gets its own record; the last one is written at the end of the exchange.
       next: (status: number) => this.#recordEvaluation(status),
     }
     evaluateAll(asked, run, (answers, status) => this.#answer(evaluationsReply(answers, asked.isBatch), status))
@@ -334,19 +334,19 @@ class QuestionExchange implements CallerExchange {
 
   async #candidates(entity: SearchedEntity, search: EntitySearch): Promise<Candidates> {
     if (search.type === "anonymous") return { values: [""] }
-    // Nobody that policies could name is believed.
+    // Without trust in the subject, no identity that policies could name is accepted.
     if (entity === "subject" && this.#asking.trust.peer !== "subject") return { values: [] }
     const asked = search.with(entity === "subject" ? "spiffe://a/ns/a/sa/a" : "/")
     const policies = this.#asking.searched()
     if ("malformed" in asked || policies === undefined) return { unlisted: "there is nothing to search" }
-    // Proxies and other authorizers have no use for proofs.
+    // Loaded on demand: proxies and other authorizers need no proofs.
     const { reachOf } = await import("@merlon/policy/proof")
     const port = this.#caller.connection.destinationPort
     return candidatesOf(entity, { ...asked, port }, policies, reachOf, Date.now)
   }
 
   #answerSearch(reply: LocalReply): void {
-    // Nobody asked to do any of it, so the search is recorded, and no decision.
+    // The search is recorded, but no decision: none of the requests was made.
     this.#question = undefined
     this.#admission = undefined
     this.#answer(reply)
@@ -362,7 +362,7 @@ class QuestionExchange implements CallerExchange {
       done(this.#explainedDenial(question))
       return
     }
-    // Nothing obliges such a gateway to remove headers.
+    // A caller of AuthZEN need not remove headers.
     const isForged = (outcome: Verdict["outcome"]) => "setHeaders" in outcome && outcome.forged.length > 0
     this.#judge(question, outcome => done(isForged(outcome) ? this.#explainedDenial("forged-header") : outcome))
   }
@@ -398,7 +398,7 @@ class QuestionExchange implements CallerExchange {
     return reply
   }
 
-  /** `status`: that of the decision, where the answer itself has another one. */
+  /** `status`: the status of the decision, if the answer itself has another one. */
   #answer(reply: LocalReply, status = reply.status): void {
     if (this.#state !== "asked") return
     this.#state = "answered"
@@ -408,7 +408,7 @@ class QuestionExchange implements CallerExchange {
     this.#responder.reply(this.#endpoint === undefined ? reply : { ...reply, fields: [...fields, ...this.#givenId()] })
   }
 
-  /** AuthZEN: a request id in the question must be in the answer. */
+  /** AuthZEN: the answer must repeat the request id of the question. */
   #givenId(): FieldPairs {
     const given = this.head.headers.get(REQUEST_ID_HEADER)
     const id = requestId(this.head.headers)
@@ -428,7 +428,7 @@ class QuestionExchange implements CallerExchange {
   }
 
   #record(): void {
-    // Metadata: nothing was asked for, so nothing was decided.
+    // A request for metadata involves no decision.
     if (this.#endpoint === "metadata" && this.#admission === undefined) return
     const { services, accepted } = this.#caller
     const { request, connection } = this.#question ?? {}
@@ -453,7 +453,7 @@ class QuestionExchange implements CallerExchange {
   }
 }
 
-/** For a reply's body: an example may have any character. */
+/** For the body of a reply: an example may contain any character. */
 function inAscii(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, "?")
 }

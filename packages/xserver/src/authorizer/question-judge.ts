@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges the request of a question as a proxy would: providers of CUSTOM policies are asked first, then the policies in
-// force decide. An authorizer may be a provider of others, so each question to a provider says which authorizers wait
-// for its answer, and none asks where it is among them.
+// Judges the request of a question as a proxy would: it queries the providers of CUSTOM policies first, then the
+// current policies decide. An authorizer may be the provider of another one. So each query to a provider lists the
+// authorizers that wait for the answer, and an authorizer that finds itself in the list sends no query.
 
 import type { Judgement, Program } from "@merlon/policy/authorization"
 import { FieldList, Http2Field } from "@merlon/wire"
@@ -17,12 +17,12 @@ import { changesOf, type RequestChanges } from "./answer.js"
 import { unjoined } from "./joined-lines.js"
 import type { Question } from "./question.js"
 
-/** Authorizers that may wait for each other, one behind the other. */
+/** How many authorizers may wait for each other in a chain. */
 const MAX_ASKED_BY = 4
 
 export interface Verdict {
   readonly admission: Admission<Judged>
-  /** What to change in a request that is allowed, else the denial. */
+  /** The changes to an allowed request, or the denial. */
   readonly outcome: RequestChanges | LocalReply
 }
 
@@ -31,8 +31,8 @@ export const DENIED: LocalReply = { status: 403, body: "access denied", fields: 
 const NO_ANSWERS: readonly Answers[] = []
 
 /**
- * `received`: the headers of the question itself. `done` comes once: before this returns if no provider is asked, and
- * not after the function that is returned was called.
+ * `received`: the headers of the question itself. `done` is called once: before this function returns if no provider is
+ * queried, and never after the returned function was called.
  */
 export function judgeQuestion(
   caller: Caller,
@@ -52,7 +52,7 @@ export function judgeQuestion(
   }
   const admission = gate.admit(connection, request)
   const rules = gate.toAsk(admission)
-  // Fail closed: without a provider to ask, the decision denies.
+  // Fail closed: if there is no provider to query, the decision denies.
   if (rules.length === 0 || providers === undefined) {
     done(verdictOf(caller, question, admission, NO_ANSWERS))
     return () => undefined
@@ -98,7 +98,7 @@ function verdictOf(
 ): Verdict {
   const { judgement } = admission
   if (judgement.verdict === "deny") return { admission, outcome: caller.rejection(admission) ?? DENIED }
-  // The gateway forwards the path as it came, so a path that means another one may not pass.
+  // The gateway forwards the path as it received it, so a path that normalises to another one must not pass.
   if (pathOf(judgement.target) !== pathOf(question.request.target)) return errorVerdict(caller, "respelled-path")
   const { gate } = caller.services
   if (isDeniedUnjoined(question, gate, admission)) return errorVerdict(caller, "joined-header")
@@ -107,14 +107,17 @@ function verdictOf(
   return { admission, outcome: changesOf(edited, question, name => protectedHeaders.dropsHeader(name)) }
 }
 
-/** Whether the request takes another route than the policies here are for: its ALLOW rules must not hold there. */
+/**
+ * Whether the request takes a route other than those that the policies here are for: their ALLOW rules must not apply
+ * to it.
+ */
 function isForAnother({ targets }: Question, { mesh, workload }: Program): boolean {
   return Object.values(mesh.names.gatewayLabels).some(
     label => Object.hasOwn(targets, label) && targets[label] !== workload.labels[label],
   )
 }
 
-/** Whether a token could be in one of several lines that the gateway joined. */
+/** Whether one of several lines that the gateway joined may contain a token. */
 function hidesToken(name: string, { request }: Question, { tokens }: Program): boolean {
   const parts = request.headers.get(name)?.flatMap(line => line.split(",").slice(1)) ?? []
   if (parts.length === 0) return false
@@ -133,7 +136,7 @@ function isDeniedUnjoined(question: Question, gate: Gate, admission: Admission<J
   return requests.some(each => gate.deniedNow(question.connection, each, admission) !== undefined)
 }
 
-/** Undefined where this authorizer waits already, or too many do. */
+/** Undefined if this authorizer is in the list already, or the list is too long. */
 function waiting(lines: readonly string[] | undefined, { services }: Caller): readonly string[] | undefined {
   const { namespace, name } = services.gate.program.workload
   const before = (lines ?? []).flatMap(line => line.split(",")).map(each => each.trim())

@@ -13,11 +13,14 @@ import { FORWARD_AUTH, type GatewayTrust, lastAddress, lastClientIdentity } from
 export interface Question {
   readonly connection: Connection
   readonly request: HttpRequest
-  /** Names of the headers that the gateway sent of the request, in lower case. */
+  /** Lower-case names of the request headers that the gateway sent. */
   readonly headerNames: () => readonly string[]
-  /** Whether a value with a comma may be several lines of a header, which the gateway joined, as Envoy does. */
+  /** Whether a value with a comma may be several lines that the gateway joined, as Envoy does. */
   readonly joinsLines: boolean
-  /** Names of the Gateway and route that the request takes, by the label of an authorizer for them; empty where the gateway does not say. */
+  /**
+   * Names of the Gateway and route that the request takes, by the label of authorizers that serve them; empty if the
+   * gateway does not send them.
+   */
   readonly targets: { readonly [label: string]: string }
 }
 
@@ -26,23 +29,23 @@ interface AskedHeaders extends HeaderLines {
 }
 
 /**
- * `unusable`: something is missing, malformed or given twice. `no-forward-auth`: such gateways are not enabled here.
- * `untrusted-subject`: an identity was stated that is not to be believed.
+ * `unusable-question`: a field is missing, malformed or given twice. `no-forward-auth`: forward authentication is not
+ * enabled here. `untrusted-subject`: the question states an identity without being trusted to.
  */
 export type QuestionError = "unusable-question" | "no-forward-auth" | "untrusted-subject"
 
-/** Envoy is configured with this as `path_prefix`; the original path follows. */
+/** Envoy's `path_prefix`; the original path follows it. */
 export const ENVOY_HTTP_PREFIX = "/ext-authz"
 export const FORWARD_AUTH_PATH = "/forward-auth"
 
 const HTTP_METHOD = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,64}$/
-/** RFC 9110 section 7.2; what an authority is made of, without user information. */
+/** RFC 9110 section 7.2: the characters of an authority, without user information. */
 export const HOST = /^[A-Za-z0-9._~%!$&'()*+,;=:[\]-]{1,1024}$/
 const SCHEME = /^https?$/
 /** RFC 9112 section 3.2: visible characters, or bytes beyond ASCII. */
 const TARGET = /^(?:\/[\x21-\x7e\x80-\xff]*|\*)$/
 
-/** Envoy's HTTP protocol: the original method and path, and the headers that Envoy was told to send. */
+/** Envoy's HTTP protocol: the original method and path, and the headers that Envoy is configured to send. */
 export function ofEnvoyHttp(head: RequestHead, gateway: Connection, trust: GatewayTrust): Question | QuestionError {
   const target = head.target.slice(ENVOY_HTTP_PREFIX.length)
   const asked = { method: head.method, target, host: head.host, scheme: "http", joinsLines: true }
@@ -70,7 +73,7 @@ export function ofCheck(asked: CheckQuestion, gateway: Connection, trust: Gatewa
     if (lines === undefined) headers.set(name, [value])
     else lines.push(value)
   }
-  // The same thing said in two places must be the same thing.
+  // If a value is given twice, both must agree.
   const said = (name: string, value: string): boolean =>
     http.headers.every(([other, line]) => other !== name || line === value)
   const agrees =
@@ -83,7 +86,7 @@ export function ofCheck(asked: CheckQuestion, gateway: Connection, trust: Gatewa
   const { method, path: target, host, scheme } = http
   const stated: Statements = {
     by: "attribute",
-    // Other names in a certificate are not identities of a mesh.
+    // Other names in a certificate are not mesh identities.
     targets,
     peer: asked.sourcePrincipal === undefined ? undefined : parseSpiffeId(asked.sourcePrincipal),
     address: asked.sourceAddress === undefined ? undefined : parseIp(asked.sourceAddress),
@@ -95,7 +98,7 @@ export function ofCheck(asked: CheckQuestion, gateway: Connection, trust: Gatewa
 /** One evaluation of AuthZEN. */
 export function ofEvaluation(asked: Evaluation, gateway: Connection, trust: GatewayTrust): Question | QuestionError {
   const { headers, peer, address } = asked
-  // An identity is never ignored here: rules that deny it would not see it.
+  // An untrusted identity must not be ignored here: rules that deny it would not match.
   if (peer !== undefined && trust.peer !== "subject") return "untrusted-subject"
   const said = { ...asked, joinsLines: false }
   return question(said, linesOf(headers), { ...gateway, sni: undefined }, trust, { by: "subject", peer, address })
@@ -105,7 +108,7 @@ function linesOf(headers: ReadonlyMap<string, readonly string[]>): AskedHeaders 
   return { get: name => headers.get(name), names: () => [...headers.keys()] }
 }
 
-/** What a question says of the gateway's caller, in fields that the gateway itself writes. */
+/** What a question states about the gateway's caller in fields that the gateway itself writes. */
 interface Statements {
   readonly by: "attribute" | "subject"
   readonly targets?: Question["targets"]
@@ -158,7 +161,7 @@ function peerOf(headers: HeaderLines, { peer }: GatewayTrust, stated: Statements
   return stated?.by === peer ? stated.peer : undefined
 }
 
-/** Undefined where the address is to be believed and is not there. */
+/** Undefined if the address should be in a trusted place but is missing. */
 function addressOf(
   headers: HeaderLines,
   gateway: Connection,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a search of AuthZEN may find: the callers or paths that policies name. A list that lacks one that is allowed
-// would mislead, so a proof first shows that no other caller or path can be allowed. Pure.
+// What an AuthZEN search may find: the callers or paths that policies name. A list that lacks an allowed one would
+// mislead, so a proof first shows that no other caller or path can be allowed. Pure.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
 import type { reachOf, Witness } from "@merlon/policy/proof"
@@ -8,7 +8,7 @@ import type { AuthorizationPolicy, PolicyDocument } from "@merlon/policy/resourc
 import type { Workload } from "@merlon/policy/selection"
 import type { Evaluation } from "./authzen.js"
 
-/** The policies in force. */
+/** The current policies. */
 export interface SearchedPolicies {
   readonly policies: readonly PolicyDocument[]
   readonly workload: Workload
@@ -23,12 +23,15 @@ export type SearchedEntity = "subject" | "resource"
 export type Candidates = { readonly values: readonly string[] } | { readonly unlisted: string }
 
 const MAX_CANDIDATES = 1_000
-/** Other questions wait meanwhile. */
+/** Other questions wait while a proof runs. */
 const PROOF_MS = 100
 const PROOF_STEPS = 1_000_000
 const WILDCARD = /[*{]/
 
-/** Sorted SPIFFE IDs, or sorted paths. `asked`: the request, with any subject or any path. `nowMs` since the epoch. */
+/**
+ * Sorted SPIFFE IDs, or sorted paths. `asked`: the request, with any subject or any path. `nowMs`: milliseconds since
+ * the epoch.
+ */
 export function candidatesOf(
   entity: SearchedEntity,
   asked: Evaluation & { readonly port: number },
@@ -36,7 +39,7 @@ export function candidatesOf(
   reach: typeof reachOf,
   nowMs: () => number,
 ): Candidates {
-  // The mTLS mode is about the gateway's connection, and no search is.
+  // The mTLS mode applies to the gateway's connection, which a search does not cover.
   const documents = policies.filter(({ kind }) => kind !== "PeerAuthentication")
   const named = documents.flatMap(document => (document.kind === "AuthorizationPolicy" ? [document] : []))
   const callers = callersNamed(named, mesh)
@@ -57,7 +60,10 @@ export function candidatesOf(
   return { values: entity === "subject" ? values.map(principal => `spiffe://${principal}`) : values }
 }
 
-/** Any request that the evaluation may be. It leaves out what is not compared literally, and the headers that token rules may change. */
+/**
+ * A rule that covers every request that the evaluation may describe. It leaves out values that are not compared
+ * literally, and headers that token rules may change.
+ */
 function questionOf(
   { method, target, host, headers, port }: Evaluation & { readonly port: number },
   source: Source,
@@ -102,7 +108,7 @@ function callersNamed(policies: readonly AuthorizationPolicy[], { trustDomain, t
   const domains = [...new Set([...own, ...literal.map(domainOf)])].filter(domain => domain !== "")
   const inDomain = (domain: string, principal: string) => `${domain}${principal.slice(domainOf(principal).length)}`
   const named = [
-    // The trust domain of this mesh stands for its other names as well.
+    // The mesh's trust domain and its aliases are interchangeable.
     ...literal.flatMap(principal =>
       own.includes(domainOf(principal)) ? own.map(domain => inDomain(domain, principal)) : [principal],
     ),
@@ -127,6 +133,6 @@ function sorted(values: readonly string[]): readonly string[] {
 
 function unnamed(entity: SearchedEntity, { principal, path = "/" }: Witness): string {
   const example = entity === "subject" ? `spiffe://${principal ?? ""}` : path
-  const whom = entity === "subject" ? "callers" : "paths"
-  return `policies may allow ${whom} that they do not name, such as \`${example}\``
+  const candidates = entity === "subject" ? "callers" : "paths"
+  return `policies may allow ${candidates} that they do not name, such as \`${example}\``
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Subject and resource searches of AuthZEN over real sockets: a list has exactly what evaluations allow, or there is none.
+// Subject and resource searches of AuthZEN over real sockets: a list has exactly what evaluations allow, or the search
+// fails.
 
 import type { PolicyDocument } from "@merlon/policy/resources"
 import fc from "fast-check"
@@ -72,7 +73,7 @@ const DENIED = authorization("denied", {
 })
 
 describe("a subject search", () => {
-  it("lists the workloads that are allowed, and nobody else is", async () => {
+  it("lists exactly the workloads that are allowed", async () => {
     const { subjects } = await start([ALLOWED, DENIED])
     expect(await subjects("/orders")).toEqual({
       results: [
@@ -87,7 +88,7 @@ describe("a subject search", () => {
     expect(idsIn(await subjects("/orders", { action: { name: "POST" } }))).toEqual([])
   })
 
-  it("lists workloads of every name of the trust domain", async () => {
+  it("lists workloads under every alias of the trust domain", async () => {
     const { subjects } = await start([ALLOWED], "subject", ["old.local"])
     expect(idsIn(await subjects("/orders"))).toEqual([
       ...[id("cart"), id("web")],
@@ -95,7 +96,7 @@ describe("a subject search", () => {
     ])
   })
 
-  it("says so where policies allow callers that they do not name", async () => {
+  it("fails if policies allow callers that they do not name", async () => {
     const { subjects } = await start([ALLOWED])
     expect(await subjects("/public/a")).toEqual({
       status: 501,
@@ -107,7 +108,7 @@ describe("a subject search", () => {
     expect(await open("/orders")).toMatchObject({ status: 501 })
   })
 
-  it("has nobody of another type, and only the anonymous caller of that type", async () => {
+  it("finds nothing of an unknown type, and only the anonymous caller of its type", async () => {
     const { subjects } = await start([ALLOWED])
     expect(await subjects("/public/a", { subject: { type: "spaceship" } })).toEqual({
       results: [],
@@ -117,12 +118,12 @@ describe("a subject search", () => {
     expect(idsIn(await subjects("/orders", { subject: { type: "anonymous" } }))).toEqual([])
   })
 
-  it("lists nobody whose evaluation would be denied for lack of trust", async () => {
+  it("finds no workloads if their identities are not trusted", async () => {
     const { subjects, isAllowed } = await start([ALLOWED], { header: "x-cert" })
     expect([await isAllowed(workload("cart"), "/orders"), idsIn(await subjects("/orders"))]).toEqual([false, []])
   })
 
-  it("comes in pages", async () => {
+  it("returns pages", async () => {
     const names = Array.from({ length: 7 }, (_, index) => `w${index}`)
     const rules = [{ from: [{ source: { principals: names.map(principal) } }] }]
     const gone = [{ from: [{ source: { principals: [principal("w3")] } }] }]
@@ -150,7 +151,7 @@ describe("a subject search", () => {
     ["a resource without an id", { resource: { type: "http", properties: HOST } }],
     ["a page that is a list", { page: [] }],
     ["a limit of 0", { page: { limit: 0 } }],
-    ["a token that is none", { page: { token: "a b" } }],
+    ["an invalid page token", { page: { token: "a b" } }],
     ["headers that are a list", { context: { headers: [] } }],
   ])("with %s is malformed", async (_, more) => {
     expect(await (await start([ALLOWED])).subjects("/orders", more)).toMatchObject({ status: 400 })
@@ -158,7 +159,7 @@ describe("a subject search", () => {
 })
 
 describe("a resource search", () => {
-  it("lists the paths that are allowed, and no other is", async () => {
+  it("lists exactly the paths that are allowed", async () => {
     const { resources } = await start([ALLOWED, DENIED].map(withoutPublic))
     expect(await resources(workload("cart"))).toEqual({
       results: [
@@ -172,7 +173,7 @@ describe("a resource search", () => {
     expect(idsIn(await resources({ type: "anonymous", id: "" }))).toEqual([])
   })
 
-  it("says so where policies allow paths that they do not name", async () => {
+  it("fails if policies allow paths that they do not name", async () => {
     const { resources } = await start([ALLOWED, DENIED])
     expect(await resources(workload("cart"))).toEqual({
       status: 501,
@@ -180,7 +181,7 @@ describe("a resource search", () => {
     })
   })
 
-  it("is malformed without a host, and has nothing of another type", async () => {
+  it("is malformed without a host, and finds nothing of another type", async () => {
     const { resources } = await start([ALLOWED])
     expect(await resources(workload("cart"), { resource: { type: "http" } })).toMatchObject({ status: 400 })
     expect(idsIn(await resources(workload("cart"), { resource: { type: "account" } }))).toEqual([])
@@ -193,7 +194,7 @@ function withoutPublic(document: PolicyDocument): PolicyDocument {
   return { ...document, spec: { ...document.spec, rules } }
 }
 
-it("lists exactly what evaluations allow, whatever the policies are", async () => {
+it("lists exactly what evaluations allow, for any policies", async () => {
   const NAMES = ["cart", "web", "mail"]
   const PATHS = ["/a", "/b", "/c"]
   const some = (values: readonly string[]) => fc.subarray([...values], { minLength: 1 })

@@ -4,23 +4,23 @@
 export interface ApplicationPort {
   /** Where xserver listens. */
   readonly listen: { readonly host: string; readonly port: number }
-  /** The workload's own port: what policies and port-level modes name. */
+  /** The application port, which policies and port-level modes name. */
   readonly port: number
-  /** Where the application answers; usually loopback and the same port. */
+  /** Where the application listens; usually loopback and the same port. */
   readonly upstream: UpstreamAddress
-  /** Undeclared (`auto`): the first bytes tell. */
+  /** `auto`: undeclared, so the first bytes decide. */
   readonly protocol: "http" | "tcp" | "auto"
-  /** What the application speaks towards us where the port carries HTTP. */
+  /** The HTTP version that the proxy uses towards the application. */
   readonly upstreamProtocol: "http/1.1" | "h2c"
-  /** Names of the Services of this workload, for SNI: a TLS connection for one of them is the mesh's. */
+  /** Names of the Services of this workload: a TLS connection with one of them as SNI belongs to the mesh. */
   readonly serviceNames: readonly string[]
-  /** Protocols besides `websocket` that connections may be switched to; nothing after the switch is judged. */
+  /** Protocols besides `websocket` that connections may be upgraded to; nothing after the upgrade is judged. */
   readonly upgrades?: readonly string[]
 }
 
 export interface UpstreamAddress {
   readonly host: string
   readonly port: number
-  /** Where else it may answer, tried in this order where `host` refuses. */
+  /** Further addresses of the application, tried in this order if `host` refuses the connection. */
   readonly fallback?: readonly string[]
 }

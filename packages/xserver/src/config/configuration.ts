@@ -25,18 +25,18 @@ export interface Revocations {
 }
 
 export interface Configuration {
-  /** Grows with each change; what a proxy acknowledges. */
+  /** Grows with each change; a proxy acknowledges it. */
   readonly revision: number
   readonly mesh: MeshConfig
   readonly workload: Workload & { readonly serviceAccount: string }
   readonly ports: readonly ApplicationPort[]
   readonly policies: readonly PolicyDocument[]
-  /** JWKS text by key set id (see `keySetId`), for rules that do not bring their own. */
+  /** JWKS text by key set id (see `keySetId`), for rules without inline keys. */
   readonly keySets: { readonly [id: string]: string }
-  /** Absent where the workload has no identity: it then takes plaintext only. */
+  /** Undefined if the workload has no identity: it then accepts plaintext only. */
   readonly tls: TlsMaterial | undefined
   readonly revocations: Revocations
-  /** Probes of the kubelet that xserver answers on the application's behalf, by path. */
+  /** The kubelet's probes of the application, which xserver answers, by path. */
   readonly probes: { readonly [path: string]: Probe }
 }
 
@@ -51,7 +51,7 @@ export function compileConfiguration(configuration: Configuration): Program {
   })
 }
 
-// Keys that cannot be parsed count as no keys: tokens of the rule are rejected, requests without one still pass.
+// Keys that cannot be parsed count as no keys: tokens of the rule are rejected, requests without a token still pass.
 function usableKeys(jwks: string | undefined): KeySet | undefined {
   if (jwks === undefined) return undefined
   const result = parseKeySet(jwks)

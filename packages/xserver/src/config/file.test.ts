@@ -29,7 +29,7 @@ ports: [{ port: 8080, protocol: http }]
 `
 
 describe("a configuration file", () => {
-  it("yields a whole configuration with sensible defaults", () => {
+  it("yields a complete configuration with defaults", () => {
     write("policies.yaml", POLICY)
     write("keys.json", '{"keys":[]}')
     for (const name of ["cert.pem", "key.pem", "roots.pem"]) write(name, name)
@@ -84,9 +84,9 @@ probes: { /app-health/httpbin/readyz: { port: 8080, path: /ready } }
       `${BASE}\npolicies: [{ apiVersion: security.merlon.dev/v1alpha3, kind: AuthorizationPolicy, metadata: { name: a }, spec: { action: NO } }]`,
       "policies[0]: spec.action",
     ],
-    ["a file that is not there", `${BASE}\npolicyFiles: [none.yaml]`, "cannot read"],
-    ["text that is no YAML", "a: [", "Flow sequence"],
-    ["something that is no mapping", "- a", "must be a mapping"],
+    ["a missing file", `${BASE}\npolicyFiles: [none.yaml]`, "cannot read"],
+    ["invalid YAML", "a: [", "Flow sequence"],
+    ["a list instead of a mapping", "- a", "must be a mapping"],
   ])("with %s is rejected with a helpful message", (_, text, expected) => {
     expect(() => readConfigurationFile(write("bad.yaml", text), 1)).toThrow(expected)
   })
@@ -95,7 +95,7 @@ probes: { /app-health/httpbin/readyz: { port: 8080, path: /ready } }
 describe("the last good state", () => {
   const state = join(folder, "state")
 
-  it("comes back as it was, and its key is its owner's alone", () => {
+  it("is read back unchanged, and only its owner can read the key", () => {
     const path = write(
       "state.yaml",
       `${BASE}
@@ -107,7 +107,7 @@ mesh: { name: dubbo, domain: dubbo.apache.org }`,
     expect(statSync(join(state, "last-good.json")).mode & 0o777).toBe(0o600)
   })
 
-  it("is undefined where there is none", () => {
+  it("is undefined if there is none", () => {
     expect(loadState(join(folder, "nowhere"))).toBeUndefined()
   })
 

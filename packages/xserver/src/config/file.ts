@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The configuration of a standalone xserver: one YAML file with the workload, its ports, its policies (inline or in files
-// beside it), its certificate and the key sets to trust. Paths are relative to the file.
+// The configuration of a standalone xserver: one YAML file with the workload, its ports, its policies (inline or in
+// separate files), its certificate and the key sets to trust. Paths are relative to the file.
 
 import { isIP } from "node:net"
 import { dirname, resolve } from "node:path"
@@ -44,7 +44,7 @@ const file = settings({
     trustDomainAliases: texts,
     pathNormalization: optional(choice(...PATH_NORMALIZATIONS)),
     numTrustedProxies: orElse(whole(0, 100), 0),
-    // Read with the files that it names.
+    // Read together with the files that it names.
     providers: value => value,
   }),
   workload: settings({

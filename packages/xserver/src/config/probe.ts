@@ -5,7 +5,7 @@
 export interface Probe {
   readonly kind: "http" | "https" | "tcp" | "grpc"
   readonly port: number
-  /** Of an http probe, with its query; of a grpc probe the service it asks for. */
+  /** Path and query of an http probe; the service name of a grpc probe. */
   readonly path: string
   readonly headers: { readonly [name: string]: string }
   readonly timeoutMs: number

@@ -36,20 +36,20 @@ afterEach(() => rmSync(folder, { recursive: true }))
 
 const temporary = () => join(folder, `last-good.json.${process.pid}.new`)
 
-it("gives back what it was given, readable by its owner only", () => {
+it("returns what was saved, readable by its owner only", () => {
   saveState(folder, configuration)
   expect(loadState(folder)).toMatchObject({ revision: 7, tls: { privateKey: "the key" } })
   expect(readdirSync(folder)).toEqual(["last-good.json"])
   expect(lstatSync(join(folder, "last-good.json")).mode & 0o777).toBe(0o600)
 })
 
-it("does not write the key into a file that others can read, left where it is about to write", () => {
+it("does not write the key into a temporary file that others can read", () => {
   writeFileSync(temporary(), "", { mode: 0o644 })
   saveState(folder, configuration)
   expect(lstatSync(join(folder, "last-good.json")).mode & 0o777).toBe(0o600)
 })
 
-it("does not follow a link laid where it is about to write", () => {
+it("does not follow a link in place of the temporary file", () => {
   const elsewhere = join(folder, "elsewhere")
   writeFileSync(elsewhere, "untouched")
   symlinkSync(elsewhere, temporary())
@@ -58,16 +58,16 @@ it("does not follow a link laid where it is about to write", () => {
   expect(lstatSync(join(folder, "last-good.json")).isFile()).toBe(true)
 })
 
-it("uses no configuration in which a character was changed", () => {
+it("rejects a configuration in which a character was changed", () => {
   saveState(folder, configuration)
   const file = join(folder, "last-good.json")
   writeFileSync(file, readFileSync(file, "utf8").replace('"revision":7', '"revision":8'))
   expect(() => loadState(folder)).toThrow("does not match its checksum")
 })
 
-it("removes the older configuration where the newer one cannot be saved", () => {
+it("removes the older configuration if the newer one cannot be saved", () => {
   saveState(folder, configuration)
-  // As on a full disk: the old file can be removed, and no new one can be written.
+  // As on a full disk: the old file can be removed, but no new one can be written.
   mkdirSync(temporary())
   writeFileSync(join(temporary(), "in the way"), "")
   expect(() => saveState(folder, { ...configuration, revision: 8 })).toThrow()

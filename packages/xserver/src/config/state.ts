@@ -10,7 +10,7 @@ import type { Configuration } from "./configuration.js"
 const VERSION = 2
 const NAME = "last-good.json"
 
-/** Throws where it cannot be saved. The older one is removed then: it is no longer the last good configuration. */
+/** Throws if it cannot be saved. Then it removes the older one, which is no longer the last good configuration. */
 export function saveState(folder: string, configuration: Configuration): void {
   const { mesh, ...rest } = configuration
   const { names, ...settings } = mesh
@@ -23,7 +23,7 @@ export function saveState(folder: string, configuration: Configuration): void {
   }
 }
 
-/** Undefined where there is none. Throws where there is one that cannot be used: half a state is no state. */
+/** Undefined if there is none. Throws if the saved state cannot be used: an incomplete state is not used in part. */
 export function loadState(folder: string): Configuration | undefined {
   const text = readCheckedFile(folder, NAME)
   if (text === undefined) return undefined

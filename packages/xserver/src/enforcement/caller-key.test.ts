@@ -4,7 +4,7 @@ import { addressKey } from "@merlon/wire/limits"
 import { expect, test } from "vitest"
 import { callerKey } from "./caller-key.js"
 
-test("a caller counts by its proved identity, else by its address", () => {
+test("a caller is identified by its proven identity, otherwise by its address", () => {
   const sourceIp = parseIp("10.0.0.1")
   if (sourceIp === undefined) throw new Error("no address")
   const uri = "spiffe://cluster.local/ns/a/sa/b"

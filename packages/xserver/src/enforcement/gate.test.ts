@@ -20,7 +20,7 @@ if (address === undefined) throw new Error("no address")
 const connection = { peer: undefined, sourceIp: address, destinationIp: address, destinationPort: 1, sni: undefined }
 const request = { method: "GET", scheme: "http", host: "h", target: "/", headers: new Map() }
 
-it("remembers which program denied, whichever is in force later", () => {
+it("remembers which program denied, even after another one took effect", () => {
   const rejecting = programOf(closed)
   const gate = new Gate(rejecting)
   const http = gate.admit(connection, request)

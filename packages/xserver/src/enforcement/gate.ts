@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every handler asks before it forwards anything. The gate has the current program; replacing it is one assignment,
-// so a request is judged by one program from start to end, and none starts under the old one afterwards.
+// Every handler asks the gate before it forwards anything. The gate has the current program; replacing it is one
+// assignment, so a request is judged by one program from start to end, and none starts under the old one afterwards.
 
 import {
   type Connection,
@@ -22,9 +22,9 @@ import type { Judged, ProtocolDenial, ProtocolError, RevokedPeer } from "./verdi
 
 export interface Admission<J> {
   readonly judgement: J
-  /** Goes into the decision header of a denial; undefined where the request is allowed. */
+  /** Id for the decision header of a denial; undefined if the request is allowed. */
   readonly decisionId: string | undefined
-  /** When it was judged, in seconds since the epoch. */
+  /** Time of the judgement, in seconds since the epoch. */
   readonly at: number
   /** Providers of CUSTOM policies that have allowed the request. */
   readonly allowedBy?: ReadonlySet<string>
@@ -34,7 +34,7 @@ export interface GateOptions {
   /** Seconds since the epoch. */
   readonly now?: () => number
   readonly memory?: TokenMemory
-  /** Key sets that lack the key a token names; asked for at most as often as the receiver allows. */
+  /** Called with key sets that lack the key a token names; the receiver limits how often it fetches them. */
   readonly onUnknownKeys?: (keySetIds: readonly string[]) => void
 }
 
@@ -43,7 +43,7 @@ export class Gate {
   readonly #now: () => number
   readonly #memory: TokenMemory
   readonly #onUnknownKeys: (keySetIds: readonly string[]) => void
-  /** Of denials, which are explained when they are over; another program may be in force by then. */
+  /** The program behind each denial. Denials are explained later, when another program may be current. */
   readonly #deniedBy = new WeakMap<Judged, Program>()
 
   constructor(program: Program, options: GateOptions = {}) {
@@ -61,7 +61,9 @@ export class Gate {
     this.#program = program
   }
 
-  /** `allowedBy`: providers of CUSTOM policies that have allowed the request. Where `toAsk` names others, ask them first. */
+  /**
+   * `allowedBy`: providers of CUSTOM policies that have allowed the request. If `toAsk` names others, query them first.
+   */
   admit(connection: Connection, request: HttpRequest, allowedBy?: ReadonlySet<string>): Admission<Judgement> {
     const at = this.#now()
     const judgement = judge(this.#program, connection, request, at, this.#memory, allowedBy)
@@ -72,12 +74,12 @@ export class Gate {
     return allowedBy === undefined ? admission : { ...admission, allowedBy }
   }
 
-  /** The CUSTOM rules whose providers must be asked before the admission of a moment ago holds. */
+  /** The CUSTOM rules whose providers must be queried before this admission counts. */
   toAsk({ judgement, allowedBy }: Admission<Judgement>): readonly RuleRef[] {
     return providersToAsk(this.#program, judgement, allowedBy)
   }
 
-  /** In place of a judgement that did not hold, because a provider denied the request. */
+  /** The admission of a request that a provider denied, in place of the earlier judgement. */
   deniedByProvider(
     judged: Extract<Judgement, { readonly attributes: unknown }>,
     reply: Reply,
@@ -98,8 +100,8 @@ export class Gate {
   }
 
   /**
-   * Judges a request that is in flight by the program in force: undefined where it may go on. Its token is judged by the
-   * time at which the request came, because only a change ends what was admitted, not the passing of time.
+   * Judges a request in flight by the current program; undefined if it may continue. Its token is judged by the time at
+   * which the request came, because only a change ends an admitted request, not the passing of time.
    */
   deniedNow(
     connection: Connection,
@@ -111,8 +113,8 @@ export class Gate {
   }
 
   /**
-   * For a connection that carries no HTTP. On an `undeclared` port
-   * nothing but HTTP passes where some policy judges HTTP: who avoids being read as HTTP must not avoid the policy.
+   * Judges a connection that carries no HTTP. On an `undeclared` port, a policy that judges HTTP admits only HTTP: a
+   * client must not evade it by not being recognised as HTTP.
    */
   admitTcp(connection: Connection, undeclared: boolean): Admission<Judged> {
     const { peer, sourceIp, destinationIp, destinationPort, sni } = connection

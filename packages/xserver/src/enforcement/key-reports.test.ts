@@ -9,7 +9,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-it("tells of a missed key at once, and of a flood of them once a second", () => {
+it("reports a missing key at once, and a flood of them once a second", () => {
   const told: string[][] = []
   const reports = new KeyReports(ids => told.push([...ids]))
   for (let n = 0; n < 10_000; n++) reports.add([n % 2 === 0 ? "a" : "b"])

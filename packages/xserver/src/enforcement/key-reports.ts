@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects the key sets in which a key was missing. A caller chooses which key its token names and how often, so each set
-// is reported at a limited rate.
+// Collects the key sets in which a key was missing. A caller chooses which key its token names and how often, so each
+// set is reported at a limited rate.
 
 const INTERVAL_MS = 1_000
 
@@ -13,7 +13,7 @@ export class KeyReports {
     this.#report = report
   }
 
-  /** The first is told of at once. */
+  /** The first report is sent at once. */
   add(keySetIds: readonly string[]): void {
     for (const id of keySetIds) this.#missed.add(id)
     if (this.#timer === undefined) this.#flush()

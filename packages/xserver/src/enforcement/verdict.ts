@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every verdict of the gate: on a request, on a connection that is not HTTP, and on what is always rejected, whatever the
+// Every verdict of the gate: on a request, on a connection that is not HTTP, and on what is rejected whatever the
 // policies are.
 
 import type { AuthorizationStage, Decision, Judgement } from "@merlon/policy/authorization"
 
-/** What is known of a request or connection that was admitted, or was not. */
+/** The judgement of a request or a connection. */
 export type Judged = Judgement | TcpJudgement
 
 export type TcpJudgement =
@@ -16,13 +16,13 @@ export type TcpJudgement =
   | ProtocolDenial
   | RevokedPeer
 
-/** The caller's certificate or identity was revoked, or its root went, while it was connected. */
+/** The caller's certificate or identity was revoked, or its root was removed, while it was connected. */
 export interface RevokedPeer {
   readonly verdict: "deny"
   readonly stage: "revoked"
 }
 
-/** What a connection carries, or asks to be switched to, is not what may pass there. */
+/** The connection carries, or was asked to be upgraded to, a protocol that is not allowed on the port. */
 export interface ProtocolDenial {
   readonly verdict: "deny"
   readonly stage: "protocol"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One HTTP connection of a caller, of either version: requests are judged here one by one, and a change of policies, mode
-// or trust applies to open requests. The wire package reads and writes it.
+// One HTTP connection of a caller, of either version: requests are judged one by one, and a change of policies, mode or
+// trust applies to open requests. The wire package reads and writes it.
 
 import type {
   DownstreamConnection,
@@ -23,15 +23,18 @@ import type { Caller, HttpServices } from "./caller.js"
 
 /** A request of a caller, which a change of policies, mode or trust can end. */
 export interface CallerExchange extends Exchange {
-  /** By the policies and the mode in force. */
+  /** Judges the request again by the current policies and mode. */
   judgeAgain(): void
   endByChange(admission: Admission<Judged>): void
 }
 
-/** What becomes of the requests of a port: they are forwarded, or they are questions to be answered. */
+/** What happens to the requests of a port: they are forwarded, or they are questions that are answered here. */
 export type NewExchange = (caller: Caller, responder: Responder, head: RequestHead) => CallerExchange
 
-/** In a Pod that terminates the application still serves; a tunnel would outlive the mode that allowed it. */
+/**
+ * In a Pod that terminates, the application still serves. Under a new mode, a tunnel must not outlive the mode that
+ * allowed it.
+ */
 const DRAINS: { readonly [reason in DrainReason]: Drain } = {
   termination: "gradually",
   shutdown: "now",
@@ -63,7 +66,7 @@ export class CallerConnection implements DownstreamUser<CallerExchange>, LiveCon
     this.#downstream.start(this.#caller.accepted.head)
   }
 
-  // For those who end connections.
+  // Called through `LiveConnection`.
 
   get port(): number {
     return this.#caller.port
@@ -106,7 +109,7 @@ export class CallerConnection implements DownstreamUser<CallerExchange>, LiveCon
     this.#downstream.destroy()
   }
 
-  // For the protocol engine.
+  // Called by the protocol engine.
 
   exchange(head: RequestHead, responder: Responder): CallerExchange {
     return this.#newExchange(this.#caller, responder, head)
@@ -133,12 +136,12 @@ export class CallerConnection implements DownstreamUser<CallerExchange>, LiveCon
   }
 }
 
-/** What all connections of a port have in common. */
+/** Options that all connections of a port share. */
 export function downstreamOptions({ limits, deadlines, connections }: HttpServices): DownstreamOptions {
   return { limits, deadlines, unread: connections.unjudged }
 }
 
-/** For what could not be read as a request: its record, and the answer with the id under which that is found. */
+/** Records a request that could not be parsed, and returns the response with the id of that record. */
 function unreadable(caller: Caller, version: HttpVersion, status: number, body: string): LocalReply {
   const { services, accepted } = caller
   const decisionId = newDecisionId()

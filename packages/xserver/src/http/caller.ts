@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all requests of a caller's connection share, computed once: headers about it for the application, the values of
-// reserved names for rules, and the services of the process.
+// What all requests of a caller's connection share, computed once: the headers that describe it to the application, the
+// values of reserved names for rules, and the services of the process.
 
 import type { Connection } from "@merlon/policy/authorization"
 import type { Deadlines, FieldPairs, LocalReply } from "@merlon/wire/http"
@@ -17,17 +17,17 @@ import type { Tracer } from "../trace/tracer.js"
 import { connectionHeaders } from "./forwarded-headers.js"
 import type { ForwardedConnection } from "./forwarded-request.js"
 
-/** What the connections of one port share. */
+/** Services that the connections of one port share. */
 export interface HttpServices {
   readonly gate: Gate
   readonly meters: Meters
   readonly limits: Limits
   readonly connections: Connections
-  /** One for the whole process; the pools of connections to the application use the same. */
+  /** One for the whole process; the connection pools of the application use it too. */
   readonly deadlines: Deadlines
-  /** Of CUSTOM policies. Absent where none is asked: what one may deny is then denied. */
+  /** Providers of CUSTOM policies. If absent, requests that one of them could deny are denied. */
   readonly providers?: Providers | undefined
-  /** Without a collector, trace headers are not read and pass unchanged. */
+  /** If no collector is configured, trace headers are not read and pass unchanged. */
   readonly tracer?: Tracer<RequestRecord> | undefined
 }
 
@@ -43,7 +43,7 @@ export class Caller {
     const fields = connectionHeaders(accepted)
     const address = accepted.connection.sourceIp.text
     this.forwarded = { fields, address, caller: callerKey(accepted.connection) }
-    // What a rule reads under the proxy's own names is what the application will read there.
+    // A rule reads the proxy's own headers with the values that the application will receive.
     const clientCertificate = fields.find(([name]) => name === "x-forwarded-client-cert")?.[1]
     this.connection = { ...accepted.connection, clientCertificate }
   }
@@ -68,12 +68,12 @@ export class Caller {
     return peerChain(this.accepted.socket, this.accepted.certificate?.issuer)
   }
 
-  /** Under which the evidence of a rejection is found. */
+  /** The header with the id under which operators find the reason of a rejection. */
   decisionField(id: string | undefined): FieldPairs {
     return id === undefined ? [] : [[this.services.gate.program.mesh.names.decisionHeader, id]]
   }
 
-  /** The response to the caller; undefined where it gets none. */
+  /** The response to the caller; undefined if it gets none. */
   rejection({ judgement, decisionId }: Admission<Judged>): LocalReply | undefined {
     if (!("reply" in judgement) || judgement.reply === undefined) return undefined
     const { status, body, contentType, challenge, headers = [] } = judgement.reply

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks the providers of the CUSTOM rules that match a request, then judges the request by the policies in force: they may have
-// changed meanwhile, and ask others. Ends with an admission that counts, once.
+// Queries the providers of the CUSTOM rules that match a request, then judges the request again by the current
+// policies: they may have changed meanwhile and require other providers. Calls `concluded` exactly once, with the
+// admission that counts.
 
 import type { Connection, HttpRequest, Judgement, ProviderReport, RuleRef } from "@merlon/policy/authorization"
 import type { Fields } from "@merlon/wire/http"
 import type { Admission, Gate } from "../enforcement/gate.js"
 import type { Answers, Providers } from "../providers/providers.js"
 
-/** How often providers are asked about one request, where policies change while they answer. */
+/** How often providers are queried about one request if policies change while they answer. */
 const MAX_ROUNDS = 3
 
 export type Concluded = (admission: Admission<Judgement>, answers: readonly Answers[]) => void
@@ -16,11 +17,11 @@ export interface AskedRequest {
   readonly connection: Connection
   readonly request: HttpRequest
   readonly requestId: string
-  /** Its headers as they came. */
+  /** The request headers as they were received. */
   readonly received: Fields
-  /** Whose share of a provider's limits it counts against. */
+  /** The caller whose share of a provider's limits the query counts against. */
   readonly caller: string
-  /** The authorizers whose providers lead here, this one included; absent at a proxy. */
+  /** The authorizers that wait for the query, this one included; absent for a proxy. */
   readonly askedBy?: readonly string[]
 }
 
@@ -30,7 +31,7 @@ export class Consultation {
   readonly #asked: AskedRequest
   readonly #concluded: Concluded
   readonly #answers: Answers[] = []
-  /** The answers are no longer wanted. */
+  /** Cancels the queries. */
   stop: () => void = () => undefined
 
   constructor(gate: Gate, providers: Providers, asked: AskedRequest, concluded: Concluded) {
@@ -63,7 +64,7 @@ export class Consultation {
     const allowedBy = new Set(reports.map(({ provider }) => provider))
     const admission = gate.admit(this.#asked.connection, this.#asked.request, allowedBy)
     const rules = gate.toAsk(admission)
-    // Fail closed: where one is still to be asked, the judgement denies.
+    // Fail closed: if a provider still has to be queried, the judgement denies.
     if (rules.length > 0 && this.#answers.length < MAX_ROUNDS) this.ask(admission, rules)
     else this.#concluded(withReports(admission, reports), this.#answers)
   }

@@ -9,7 +9,7 @@ import { script } from "../testing/script.js"
 
 const LIMITS = { ...DEFAULT_LIMITS, headerTimeoutMs: 40 }
 
-/** Tells when it expired, and what it is to do then. */
+/** An item that calls `onExpire` when its limit has passed. */
 function item(deadlines: Deadlines, limitMs: number, onExpire: () => void): Expiring {
   const watched = { deadline: deadlines.after(limitMs), place: UNWATCHED, expire: onExpire }
   deadlines.watch(watched)
@@ -17,7 +17,7 @@ function item(deadlines: Deadlines, limitMs: number, onExpire: () => void): Expi
 }
 
 describe("deadlines", () => {
-  it("tells each that is due once, and none that has none", async () => {
+  it("expires each item that is due once, and none without a limit", async () => {
     const deadlines = new Deadlines(LIMITS)
     const told: string[] = []
     item(deadlines, 0, () => told.push("none"))
@@ -26,7 +26,7 @@ describe("deadlines", () => {
     expect(told).toEqual(["first"])
   })
 
-  it("tells all that are due although each takes others out of the list", async () => {
+  it("expires all items that are due although each removes others", async () => {
     const deadlines = new Deadlines(LIMITS)
     const told: number[] = []
     const items: Expiring[] = []
@@ -43,7 +43,7 @@ describe("deadlines", () => {
     expect(told.toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4])
   })
 
-  it("watches exactly the registered items, in whatever order they come and go", async () => {
+  it("watches exactly the registered items, in any order of adding and removing", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(fc.nat(9), fc.boolean()), { maxLength: 60 }), async steps => {
         const deadlines = new Deadlines(LIMITS)
@@ -71,7 +71,7 @@ describe("deadlines", () => {
   })
 })
 
-describe("what comes and goes with every request", () => {
+describe("structures that every request changes", () => {
   const STREAM_TABLE = JSON.stringify("../../../wire/src/http2/stream-table.ts")
   const HOLDERS = {
     "the deadlines": `
@@ -90,7 +90,7 @@ describe("what comes and goes with every request", () => {
       const remove = stream => streams.delete(stream.id)`,
   }
 
-  it.each(Object.entries(HOLDERS))("%s keep nothing alive that has gone", (_name, holder) => {
+  it.each(Object.entries(HOLDERS))("%s keep no removed entry alive", (_name, holder) => {
     const source = `${holder}
       import { getHeapSpaceStatistics } from "node:v8"
       const old = () => getHeapSpaceStatistics().find(({ space_name }) => space_name === "old_space").space_used_size
@@ -101,13 +101,13 @@ describe("what comes and goes with every request", () => {
         open.push(item)
         if (open.length > 64) remove(open.shift())
       }
-      // Some time without requests, in which what holds them grows old.
+      // A while without requests, in which the structures themselves move to the old generation.
       for (let n = 0; n < 1_000; n++) step()
       for (let n = 0; n < 200_000; n++) new Array(40).fill(n + 0.5)
       const before = old()
       for (let n = 0; n < 100_000; n++) step()
       console.log((old() - before) / 1_048_576)`
-    // No full collection comes in between: what has grown old stays counted.
+    // No full collection runs in between: everything that was promoted stays counted.
     const args = ["--no-incremental-marking", "--input-type=module", "-e", script(source, import.meta.dirname)]
     expect(Number(execFileSync("node", args, { encoding: "utf8" }))).toBeLessThan(1)
   })

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One request of a caller and its response: judged, then forwarded in both directions as it streams, or answered here.
-// The responder of either HTTP version writes to the caller.
+// One request of a caller and its response: judged, then streamed in both directions, or answered by the proxy. The
+// responder of either HTTP version writes to the caller.
 
 import type { HttpRequest, Judgement } from "@merlon/policy/authorization"
 import type { ProtectedHeaders } from "@merlon/policy/request"
@@ -41,9 +41,11 @@ import { HeldRequest } from "./held-request.js"
 import { errorReply, NOT_FORWARDED, RESET, TOO_SLOW, UPSTREAM_REPLIES } from "./local-reply.js"
 
 /**
- * `received`: not judged yet. `asking`: providers of CUSTOM policies are asked, and nothing has been forwarded. `denied`: its reply, where it gets one, is still to be written. `forwarded`: the application has it
- * and has not answered. `responding`: the application's response is on its way to the caller. `answered`: a reply of ours has
- * taken its place. `abandoned`: the caller has gone, or must go. `over`: all is said, and on record.
+ * `received`: not judged yet. `asking`: the providers of CUSTOM policies are queried, and nothing has been forwarded.
+ * `denied`: the reply, if there is one, is still to be written. `forwarded`: the application has the request and has
+ * not responded. `responding`: the application's response is being sent to the caller. `answered`: the proxy sent a
+ * reply of its own instead. `abandoned`: the caller has disconnected, or is disconnected. `over`: the exchange is
+ * complete and recorded.
  */
 type State =
   | { readonly at: "received" | "answered" | "abandoned" | "over" }
@@ -60,7 +62,7 @@ interface Asking {
 interface InFlight {
   readonly at: "forwarded" | "responding"
   readonly call: UpstreamCall
-  /** What the judgement changed. */
+  /** The header edits of the judgement. */
   readonly edits: HeaderEdits
 }
 
@@ -72,7 +74,7 @@ const OVER: State = { at: "over" }
 const NO_TRAILERS: FieldPairs = []
 const NO_ANSWERS: readonly Answers[] = []
 
-/** Requests that are allowed go to the application; `upstream` is asked with each. */
+/** Forwards allowed requests to the application; `upstream` is called for each request. */
 export function forwardTo(upstream: () => Upstream): NewExchange {
   return (caller, responder, head) => new Exchange(caller, responder, head, upstream())
 }
@@ -83,13 +85,13 @@ export class Exchange implements CallerExchange, UpstreamListener {
   readonly #responder: Responder
   readonly #upstream: Upstream
   readonly #startedAt = performance.now()
-  /** As it is judged, now and after each change. */
+  /** The request as it is judged, now and after each change. */
   readonly #request: HttpRequest
   readonly #requestId: string
   readonly #trace: RequestTrace<RequestRecord> | undefined
   #protected: ProtectedHeaders
   #state = RECEIVED
-  /** What goes on record: the judgement that counts, and what has passed. */
+  /** For the record: the judgement that counts, and what was transferred. */
   #admission: Admission<Judged> | undefined
   #status = 0
   #bytesReceived = 0
@@ -129,9 +131,9 @@ export class Exchange implements CallerExchange, UpstreamListener {
     const { services, connection } = this.#caller
     const admission = services.gate.admit(connection, this.#request)
     this.#admission = admission
-    // CUSTOM comes before DENY and ALLOW: the judgement counts once the providers have answered.
+    // CUSTOM comes before DENY and ALLOW: the judgement counts only after the providers have answered.
     const rules = services.gate.toAsk(admission)
-    // Fail closed: without a provider to ask, the decision denies.
+    // Fail closed: if there is no provider to query, the decision denies.
     if (rules.length === 0 || services.providers === undefined) return this.#proceed(admission, NO_ANSWERS)
     const asked = {
       connection,
@@ -148,7 +150,7 @@ export class Exchange implements CallerExchange, UpstreamListener {
     return "forwarded"
   }
 
-  /** Forwards what is allowed, with what providers add to it. */
+  /** Forwards an allowed request, with the headers that providers add. */
   #proceed(admission: Admission<Judgement>, answers: readonly Answers[]): Beginning {
     const { services, accepted } = this.#caller
     const { judgement } = admission
@@ -173,7 +175,7 @@ export class Exchange implements CallerExchange, UpstreamListener {
     const state = this.#state
     if (state.at !== "asking") return
     this.#admission = admission
-    // Of the policies that have judged it.
+    // The protected headers of the policies that judged the request.
     this.#protected = this.#caller.services.gate.program.protectedHeaders
     this.#end(this.#proceed(admission, answers))
     state.held.replay(
@@ -184,7 +186,7 @@ export class Exchange implements CallerExchange, UpstreamListener {
     if (!this.full) this.#responder.requestWritable()
   }
 
-  /** What `begin` leaves to the connection, for a request that was decided later. */
+  /** Finishes what `begin` leaves to the connection, for a request that was decided later. */
   #end(beginning: Beginning): void {
     if (beginning === "rejected") this.reject()
     if (beginning !== "closed") return
@@ -196,7 +198,7 @@ export class Exchange implements CallerExchange, UpstreamListener {
     if (this.#state.at === "denied" && this.#state.reply !== undefined) this.#reply(this.#state.reply)
   }
 
-  // The request, as the client sends it.
+  // The request, as it arrives from the client.
 
   content(bytes: BorrowedBytes, from: number, to: number): void {
     this.#bytesReceived += to - from
@@ -208,7 +210,7 @@ export class Exchange implements CallerExchange, UpstreamListener {
     if (this.#state.at === "asking") this.#state.held.end(trailers)
     const { call, edits } = this.#inFlight ?? {}
     if (call === undefined || edits === undefined) return
-    // The rules in force may have changed since the request began.
+    // The current rules may differ from those under which the request began.
     const { protectedHeaders: now } = this.#caller.services.gate.program
     const keeps = (name: string): boolean =>
       keepsRequestTrailer(name, edits, this.#protected) && !now.dropsTrailer(name)
@@ -224,10 +226,10 @@ export class Exchange implements CallerExchange, UpstreamListener {
     this.#inFlight?.call.resume()
   }
 
-  // The response, as the application sends it.
+  // The response, as it arrives from the application.
 
   onInformational(response: ResponseHead): void {
-    // RFC 9110 section 15.2: HTTP/1.0 has no such responses, and `100` only answers who asked.
+    // RFC 9110 section 15.2: HTTP/1.0 has no interim responses, and `100` only goes to clients that expect it.
     if (this.head.version === "http/1.0" || (response.status === 100 && !this.head.expectsContinue)) return
     this.#responder.informational(response)
   }
@@ -237,7 +239,8 @@ export class Exchange implements CallerExchange, UpstreamListener {
     if (state === undefined) return
     this.#status = response.status
     removeNominated(response.headers)
-    // INVARIANT: no application says that it has not seen a request; its caller would send the request again.
+    // INVARIANT: no application can claim that it has not seen a request; the caller's proxy would send the request
+    // again.
     if (response.status === 503) response.headers.remove([this.#failureHeader])
     this.#become({ at: "responding", call: state.call, edits: state.edits })
     if (this.#responder.respond(response)) return
@@ -269,9 +272,12 @@ export class Exchange implements CallerExchange, UpstreamListener {
     if (!this.full) this.#responder.requestWritable()
   }
 
-  // Other ways to end.
+  // Other ways in which an exchange ends.
 
-  /** By the policies and the mode in force. Where they reject it, it is answered so, or broken off if it is too late. */
+  /**
+   * Judges the request again by the current policies and mode. A denied one gets the denial, or is broken off if the
+   * response has begun.
+   */
   judgeAgain(): void {
     const { services, accepted, connection } = this.#caller
     if (this.#inFlight === undefined || this.#admission === undefined) return
@@ -323,7 +329,7 @@ export class Exchange implements CallerExchange, UpstreamListener {
     return reply === undefined ? "closed" : "rejected"
   }
 
-  /** Answers here, instead of the application. */
+  /** Sends a reply of the proxy instead of the application's response. */
   #reply(reply: LocalReply): void {
     if (!this.#become(ANSWERED)) return
     this.#status = reply.status
@@ -341,12 +347,12 @@ export class Exchange implements CallerExchange, UpstreamListener {
     switch (next.at) {
       case "answered":
       case "abandoned":
-        // The application's response is no longer wanted; where it has come to its end or failed, there is nothing to abort.
+        // The application's response is no longer needed; if it was complete or had failed, there is nothing to abort.
         if (isInFlight(before)) before.call.abort()
         if (before.at === "asking") before.consultation.stop()
         break
       case "over":
-        // Where the caller has all of a response, the application is left to end it in its own time.
+        // If the caller has the whole response, the application may finish in its own time.
         this.#record()
         break
       case "received":

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request as the application gets it: hop-by-hop headers are removed, the edits of the decision are applied, and
-// reserved names have the gate's values. Computed once; the HTTP version of the application decides how it is written.
+// A request as the application receives it: hop-by-hop headers are removed, the edits of the decision are applied, and
+// reserved names have the proxy's values. Computed once; the HTTP version of the application decides how it is written.
 
 import { foldedName, nominatedHeaders, type ProtectedHeaders } from "@merlon/policy/request"
 import type { RequestEdits } from "@merlon/policy/tokens"
@@ -8,26 +8,26 @@ import { FIELD_KIND, fieldName } from "@merlon/wire"
 import type { FieldPairs, Fields, Framing, OutgoingRequest, RequestHead } from "@merlon/wire/http"
 import { hasOption } from "@merlon/wire/http"
 
-/** What is the same for all requests of a connection. */
+/** What all requests of a connection have in common. */
 export interface ForwardedConnection {
   /** Lower-case names with their values. */
   readonly fields: FieldPairs
-  /** Of the TCP peer, for `x-forwarded-for`. */
+  /** Address of the TCP peer, for `x-forwarded-for`. */
   readonly address: string
-  /** Whose share its requests count against. */
+  /** The caller whose share the requests count against. */
   readonly caller: string
 }
 
 export type HeaderEdits = Omit<RequestEdits, "target">
 
 export class ForwardedRequest implements OutgoingRequest {
-  /** Whatever the client spoke with us: the application is reached in clear text. */
+  /** Whatever the client uses, the application is reached in cleartext. */
   readonly scheme = "http"
   readonly method: string
   readonly target: string
   readonly host: string | undefined
   readonly framing: Framing
-  /** Set where the client may be switched to another protocol. */
+  /** Set if the client may upgrade to another protocol. */
   readonly upgrade: string | undefined
   readonly #head: RequestHead
   readonly #edits: HeaderEdits
@@ -57,12 +57,12 @@ export class ForwardedRequest implements OutgoingRequest {
     this.#protected = protectedHeaders
   }
 
-  /** Whose share it counts against. */
+  /** The caller whose share the request counts against. */
   get caller(): string {
     return this.#connection.caller
   }
 
-  /** What the client sent; `keeps` says which lines of it go on. */
+  /** The client's headers; `keeps` selects the lines that are forwarded. */
   get headers(): Fields {
     return this.#head.headers
   }
@@ -79,7 +79,7 @@ export class ForwardedRequest implements OutgoingRequest {
     return !this.#protected.dropsHeader(name)
   }
 
-  /** What the gate says, after the client's own lines. */
+  /** The proxy's headers, written after the client's lines. */
   added(write: (name: string, value: string) => void): void {
     const { setHeaders, cookie } = this.#edits
     const { fields, address } = this.#connection
@@ -90,7 +90,7 @@ export class ForwardedRequest implements OutgoingRequest {
     write("x-request-id", this.#requestId)
   }
 
-  /** Whether the client takes trailers (RFC 9110 section 10.1.4). */
+  /** Whether the client accepts trailers (RFC 9110 section 10.1.4). */
   get takesTrailers(): boolean {
     const { headers } = this.#head
     if (!headers.has(FIELD_KIND.te)) return false
@@ -112,7 +112,7 @@ function valuesOf(headers: Fields, kind: number): string[] {
   return values
 }
 
-/** Whether a header says something that only we may say, or that was to be removed. */
+/** Whether only the proxy may set the header, or it was to be removed. */
 function isOurs(folded: string, edits: HeaderEdits): boolean {
   const { kind } = fieldName(folded)
   const ours =
@@ -124,7 +124,9 @@ function isEdited(name: string, { removeHeaders, setHeaders }: HeaderEdits): boo
   return removeHeaders.includes(name) || setHeaders.some(([set]) => set === name)
 }
 
-/** Headers that mean something before the content and could be mistaken for it after (RFC 9110 section 6.5.1). */
+/**
+ * Headers that have a meaning before the content and could be mistaken for headers after it (RFC 9110 section 6.5.1).
+ */
 const NOT_IN_TRAILERS: ReadonlySet<string> = new Set([
   "authorization",
   "content-encoding",
@@ -145,7 +147,7 @@ export function keepsRequestTrailer(name: string, edits: HeaderEdits, headers: P
   return fieldName(folded).kind === FIELD_KIND.plain && !NOT_IN_TRAILERS.has(folded) && !isOurs(folded, edits)
 }
 
-/** Takes out what `Connection` names: it was meant for us alone (RFC 9110 section 7.6.1). */
+/** Removes the headers that `Connection` names: they apply to this hop only (RFC 9110 section 7.6.1). */
 export function removeNominated(headers: Fields): void {
   if (!headers.has(FIELD_KIND.connection)) return
   const nominated = nominatedHeaders(headers.get("connection"))

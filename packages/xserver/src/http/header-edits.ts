@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What changes in the headers of a request that is forwarded, beside what the judgement says.
+// Changes to the headers of a forwarded request, besides those of the judgement.
 
 import type { RequestRecord } from "../observe/meters.js"
 import type { Answers } from "../providers/providers.js"
@@ -18,7 +18,7 @@ export function withAnswers(edits: HeaderEdits, answers: readonly Answers[]): He
   }
 }
 
-/** What was decided of a trace takes the place of what the caller sent; a policy that writes there has the last word. */
+/** The trace headers of the proxy replace those of the caller; a header that a policy sets has priority. */
 export function withTrace(edits: HeaderEdits, trace: RequestTrace<RequestRecord> | undefined): HeaderEdits {
   if (trace?.headers === undefined) return edits
   const told = trace.headers.filter(([name]) => !edits.setHeaders.some(([set]) => set === name))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What has come of a request while a provider is asked about it. Its caller is made to wait as soon as anything is held, so this
-// holds no more than what was on its way.
+// Holds what arrives of a request while a provider is queried. Its caller is paused as soon as anything is held, so
+// this holds no more than what was already on its way.
 
 import { type BorrowedBytes, ByteQueue } from "@merlon/wire"
 import type { Fields } from "@merlon/wire/http"
@@ -23,7 +23,7 @@ export class HeldRequest {
     this.#end = { trailers }
   }
 
-  /** Tells it in the order in which it came. */
+  /** Passes everything on in the order in which it arrived. */
   replay(content: (bytes: Buffer) => void, end: (trailers: Fields | undefined) => void): void {
     for (let part = this.#content.take(MAX_PART); part !== undefined; part = this.#content.take(MAX_PART)) content(part)
     if (this.#end !== undefined) end(this.#end.trailers)

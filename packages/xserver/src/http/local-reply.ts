@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Responses of the gate itself: denials, and errors for an application that does not answer. The text says what happened
-// and reveals nothing about policies.
+// Responses of the proxy itself: denials, and errors for an application that does not respond. The text says what
+// happened and reveals nothing about policies.
 
 import type { FieldPairs, LocalReply, UpstreamFailure } from "@merlon/wire/http"
 import { HTTP_ERRORS, type HttpError } from "@merlon/wire/http"
@@ -21,7 +21,7 @@ export const UPSTREAM_REPLIES: { readonly [failure in UpstreamFailure]: LocalRep
   "response-timeout": { status: 504, body: "upstream request timeout", fields: NO_FIELDS },
 }
 
-/** The client did not send what it announced. */
+/** The client did not send the content that it announced. */
 export const TOO_SLOW: LocalReply = { status: 408, body: "the request's content took too long", fields: NO_FIELDS }
 
 export function errorReply(error: HttpError, fields: FieldPairs): LocalReply {
@@ -29,9 +29,12 @@ export function errorReply(error: HttpError, fields: FieldPairs): LocalReply {
   return { status, body: text, fields }
 }
 
-/** Tells the caller's proxy that no application has seen the request, which may be sent to another endpoint. */
+/** Tells the caller's proxy that no application has seen the request, so that it may be sent to another endpoint. */
 export const NOT_FORWARDED = "not-forwarded"
-/** Tells it that the application closed the connection before it answered: a request may be sent again if that does no harm. */
+/**
+ * Tells the caller's proxy that the application closed the connection before it responded: an idempotent request may be
+ * sent again.
+ */
 export const RESET = "reset"
 
 function unavailable(body: string): LocalReply {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same request over HTTP/1.1 and over HTTP/2: one verdict, one status, one decision on record, and the application is
-// asked the same.
+// The same request over HTTP/1.1 and over HTTP/2: one verdict, one status, one recorded decision, and the application
+// receives the same request.
 
 import { request as askHttp1, type IncomingMessage } from "node:http"
 import fc from "fast-check"
@@ -29,7 +29,7 @@ beforeAll(async () => {
     const chunks: Buffer[] = []
     request.on("data", chunk => chunks.push(chunk))
     request.on("end", () => {
-      const headers = Object.entries(request.headers).filter(([name]) => !OF_THE_HOP.has(name))
+      const headers = Object.entries(request.headers).filter(([name]) => !HOP_BY_HOP.has(name))
       asked = JSON.stringify([
         request.method,
         request.url,
@@ -43,8 +43,8 @@ beforeAll(async () => {
 })
 afterAll(() => rig.stop())
 
-/** How a body is framed is each version's own. */
-const OF_THE_HOP = new Set(["connection", "transfer-encoding", "content-length", "x-request-id"])
+/** Each version frames a body in its own way. */
+const HOP_BY_HOP = new Set(["connection", "transfer-encoding", "content-length", "x-request-id"])
 
 interface Asked {
   readonly method: string
@@ -65,7 +65,7 @@ async function overHttp1({ method, path, host, headers, body }: Asked): Promise<
     outgoing.on("error", reject).end(body)
   })
   for await (const _ of response) {
-    // Read past.
+    // Discards the body.
   }
   return response.statusCode ?? 0
 }
@@ -90,7 +90,7 @@ async function outcome(send: (request: Asked) => Promise<number>, request: Asked
   return { status, verdict, stage, decided: decisionId !== undefined, method, host, path, upstreamFailure, asked }
 }
 
-it("comes to the same", async () => {
+it("has the same result in both versions", async () => {
   const path = fc.constantFrom(
     "/open",
     "/open/../admin",
@@ -117,7 +117,7 @@ it("comes to the same", async () => {
     headers: fc
       .array(fc.tuple(name, value), { maxLength: 3 })
       .map(list => list.filter(([key, text]) => (key === "te") === (text === "trailers")))
-      // Node's client sends no second `te`.
+      // Node's client does not send a second `te`.
       .filter(list => list.filter(([key]) => key === "te").length < 2),
     body: fc.option(fc.constantFrom("", "content"), { nil: undefined }),
   })

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A client that sends requests and reads no response: pending output is in the kernel and in one bounded queue,
-// whatever the response is, and once the client reads it gets all of it.
+// whatever the response is. Once the client reads, it gets all of it.
 
 import { connect, type Socket } from "node:net"
 import { afterEach, expect, test } from "vitest"
@@ -8,7 +8,7 @@ import { authorization } from "../accept/testing/rig.js"
 import { type AppListener, type Http2Rig, startHttp2Rig } from "../http2/testing/http2-rig.js"
 import { END_HEADERS, END_STREAM, FRAME, frame, headersFrame, PREFACE } from "../http2/testing/raw-client.js"
 
-/** Answers to so many do not fit the kernel's buffers. */
+/** The responses to this many requests do not fit the kernel's buffers. */
 const REQUESTS = 30_000
 const BATCH = 500
 
@@ -17,7 +17,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 })
 
-/** Different in each, so that no table of headers makes it short. */
+/** Different in each request, so that a header table does not compress it. */
 const pathOf = (index: number): string => `/${String(index).padStart(250, "0")}`
 
 const http1Request = (index: number): Buffer =>
@@ -36,11 +36,11 @@ const http2Request = (index: number): Buffer =>
     END_STREAM | END_HEADERS,
   )
 
-/** Every request is rejected before it reaches this application. */
-const NOBODY: AppListener = (_, response) => response.end()
+/** An application that receives nothing, because every request is rejected before. */
+const UNREACHED: AppListener = (_, response) => response.end()
 
 async function start(): Promise<{ readonly rig: Http2Rig; readonly socket: Socket }> {
-  const rig = await startHttp2Rig("http/1.1", NOBODY, {
+  const rig = await startHttp2Rig("http/1.1", UNREACHED, {
     policies: [
       {
         apiVersion: "security.merlon.dev/v1alpha3",
@@ -69,7 +69,7 @@ test.each([
     socket.write(Buffer.concat(Array.from({ length: BATCH }, (__, at) => request(index + at))))
   }
   let before = -1
-  // Until nothing moves any more.
+  // Waits until nothing is transferred any more.
   while (before !== records.length) {
     before = records.length
     for (let turn = 0; turn < 50; turn++) await new Promise(resolve => setTimeout(resolve, 2))

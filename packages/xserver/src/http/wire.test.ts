@@ -41,7 +41,7 @@ function tell(socket: Socket): Told {
 interface Connected {
   readonly client: Socket
   readonly server: Socket
-  /** Breaks the connection underneath. */
+  /** Resets the underlying connection. */
   readonly reset: () => void
 }
 
@@ -60,7 +60,7 @@ async function encrypted(): Promise<Connected> {
   const [own, theirs] = [authority.issue({ uris: [OWN_ID] }), authority.issue({ uris: [GOOD_ID] })]
   const ca = authority.certificate
   const tls = createTlsServer({ cert: own.certificate, key: own.privateKey, ca, allowHalfOpen: true })
-  // What is wrapped in TLS cannot be reset any more, so the client's bytes pass a relay that can.
+  // A socket that is wrapped in TLS can no longer be reset, so the client connects through a relay that can.
   const relay = await clear()
   const { client: raw, server, reset } = await clear()
   tls.emit("connection", server)
@@ -78,7 +78,7 @@ async function encrypted(): Promise<Connected> {
 }
 
 describe.each([
-  ["in clear text", clear],
+  ["in cleartext", clear],
   ["under TLS", encrypted],
 ])("a wire %s", (_, connected) => {
   it("reads into the shared buffer", async () => {
@@ -86,7 +86,7 @@ describe.each([
     expect(tell(server).wire.shared).toBe(true)
   })
 
-  it("tells nothing before it is resumed, and everything after", async () => {
+  it("delivers nothing before it is resumed, and everything after", async () => {
     const { client, server } = await connected()
     const told = tell(server)
     client.write("early")
@@ -102,7 +102,7 @@ describe.each([
     await expect.poll(() => Buffer.concat(told.bytes).toString()).toBe("early and late")
   })
 
-  it("tells bytes of any number as they were sent", async () => {
+  it("delivers any number of bytes as they were sent", async () => {
     const { client, server } = await connected()
     const told = tell(server)
     server.resume()
@@ -112,7 +112,7 @@ describe.each([
     expect(Buffer.concat(told.bytes).equals(sent)).toBe(true)
   })
 
-  it("tells of bytes that were already here by events", async () => {
+  it("uses events for bytes that were already read", async () => {
     const { client, server } = await connected()
     server.once("readable", () => undefined)
     client.write("before")
@@ -124,7 +124,7 @@ describe.each([
     await expect.poll(() => Buffer.concat(told.bytes).toString()).toBe("before")
   })
 
-  it("still writes after the peer has ended, and tells of the end once", async () => {
+  it("still writes after the peer has ended, and reports the end once", async () => {
     const { client, server } = await connected()
     const answers: Buffer[] = []
     client.on("data", chunk => answers.push(chunk))
@@ -138,7 +138,7 @@ describe.each([
     expect(told.ends).toBe(1)
   })
 
-  it("tells of a connection that broke", async () => {
+  it("reports a connection that broke", async () => {
     const { client, server, reset } = await connected()
     const told = tell(server)
     server.resume()
@@ -149,7 +149,7 @@ describe.each([
   })
 })
 
-it("tells by events where the handle does not take the shared buffer", async () => {
+it("uses events if the handle does not accept the shared buffer", async () => {
   const { client, server } = await clear()
   Reflect.set(Reflect.get(server, "_handle"), "useUserBuffer", () => -22)
   const told = tell(server)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clients and applications that end at any moment, in any way: nothing stays open but idle connections to the
-// application, and every request is accounted for once.
+// Clients and applications that disconnect at any moment, in any way: nothing stays open but idle connections to the
+// application, and every request is recorded once.
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { eventually, requestText } from "@merlon/wire/testing"
 import fc from "fast-check"
@@ -78,7 +78,7 @@ it("leaves nothing behind", async () => {
     }),
     { numRuns: 100 * inject("effort") },
   )
-  // The application may see a request twice where it hung up on the first try, and never more often.
+  // The application may see a request twice if it hung up on the first attempt, but never more often.
   expect(seen).toBeLessThanOrEqual(2 * rig.meters.records.length)
   expect(rig.meters.records.length).toBeLessThanOrEqual(sent)
 })

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peers that break off, leave, stall or send garbage: no other client is affected, nothing is left behind, and half a
-// message never looks like a whole one.
+// Peers that break off, disconnect, stall or send garbage: no other client is affected, nothing is left behind, and
+// half a message never looks complete.
 import { once } from "node:events"
 import type { Socket } from "node:net"
 import { eventually } from "@merlon/wire/testing"
@@ -17,7 +17,7 @@ const start = async (options: RigOptions = {}): Promise<void> => {
 const GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-/** Writes this whenever a request has come. */
+/** Writes `text` whenever bytes arrive. */
 const answering = (text: string) => (socket: Socket) => socket.on("data", () => socket.write(text, "latin1"))
 const idle = () => eventually(() => rig.connections.size === 0 && rig.upstream.connections === 0)
 
@@ -42,7 +42,7 @@ describe("a malformed request", () => {
     await eventually(() => rig.connections.size === 0)
   })
 
-  it("gets 431 where its head is too large, and the limit is counted", async () => {
+  it("gets 431 if its head is too large, and the limit is counted", async () => {
     await start({ limits: { headerBytes: 1_000, headerLines: 5 } })
     const large = await rig.client()
     expect(await large.send(`GET / HTTP/1.1\r\nHost: a\r\nX: ${"y".repeat(2_000)}`).all()).toMatch(/^HTTP\/1.1 431 /)
@@ -51,7 +51,7 @@ describe("a malformed request", () => {
     expect(rig.meters.limits).toEqual(["headerBytes", "headerLines"])
   })
 
-  it("does not disturb an answer that was already asked for", async () => {
+  it("does not disturb the response to an earlier request", async () => {
     await start({ raw: answering(OK) })
     const client = await rig.client()
     const received = await client.send(`${GET}GARBAGE\r\n\r\n`).all()
@@ -60,14 +60,14 @@ describe("a malformed request", () => {
 })
 
 describe("a slow client", () => {
-  it("gets 408 where its headers take too long", async () => {
+  it("gets 408 if its headers take too long", async () => {
     await start({ limits: { headerTimeoutMs: 40 } })
     const client = await rig.client()
     expect(await client.send("GET / HTTP/1.1\r\nHost:").all()).toMatch(/^HTTP\/1.1 408 /)
     expect(rig.meters.limits).toEqual(["headerTimeoutMs"])
   })
 
-  it("gets 408 where its content stops coming", async () => {
+  it("gets 408 if its content stops coming", async () => {
     await start({ limits: { bodyIdleTimeoutMs: 40 }, application: incoming => incoming.resume() })
     const client = await rig.client()
     client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n12345")
@@ -77,7 +77,7 @@ describe("a slow client", () => {
     await idle()
   })
 
-  it("loses its connection where it says nothing for long", async () => {
+  it("is disconnected after a long silence", async () => {
     await start({ limits: { keepAliveTimeoutMs: 40 }, raw: answering(OK) })
     const client = await rig.client()
     client.send(GET)
@@ -86,15 +86,15 @@ describe("a slow client", () => {
     expect(rig.meters.limits).toEqual([])
   })
 
-  it("loses its connection where it never says anything", async () => {
+  it("is disconnected if it never sends anything", async () => {
     await start({ limits: { headerTimeoutMs: 40 }, hand: "untouched" })
     const client = await rig.client()
     expect(await client.all()).toBe("")
   })
 })
 
-describe("a client that goes", () => {
-  it("takes its request with it, before the response", async () => {
+describe("a client that disconnects", () => {
+  it("ends its request before the response", async () => {
     let aborted = false
     await start({
       application: incoming => {
@@ -112,7 +112,7 @@ describe("a client that goes", () => {
     expect(rig.meters.records).toMatchObject([{ status: 0 }])
   })
 
-  it("takes its request with it, in the middle of its content", async () => {
+  it("ends its request in the middle of its content", async () => {
     let aborted = false
     await start({
       application: incoming => {
@@ -130,7 +130,7 @@ describe("a client that goes", () => {
     await idle()
   })
 
-  it("takes its request with it, in the middle of the response", async () => {
+  it("ends its request in the middle of the response", async () => {
     let aborted = false
     await start({
       application: (_, reply) => {
@@ -150,7 +150,7 @@ describe("a client that goes", () => {
     expect(rig.meters.records).toMatchObject([{ status: 200 }])
   })
 
-  it("still gets its response where it has only ended its side", async () => {
+  it("still gets its response if it has only ended its side", async () => {
     await start({ application: (_, reply) => setTimeout(() => reply.end("late"), 20) })
     const client = await rig.client()
     client.send(`${GET}${GET}`)
@@ -164,7 +164,7 @@ describe("a client that goes", () => {
 
 describe("a client that has ended its side", () => {
   test.each(["GET /b HTTP/1.1\r\nHost", "POST /b HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nab"])(
-    "is not waited for where it left %j unfinished",
+    "is not waited for if it left %j unfinished",
     async unfinished => {
       await start({
         application: (incoming, reply) => incoming.resume().on("end", () => setTimeout(() => reply.end("late"), 20)),
@@ -179,7 +179,7 @@ describe("a client that has ended its side", () => {
 })
 
 describe("an application", () => {
-  it("that answers 503 itself cannot say that it has not seen the request", async () => {
+  it("that responds 503 itself cannot claim that it has not seen the request", async () => {
     const fields = "X-Merlon-Failure: not-forwarded\r\nX-Own: 1\r\nContent-Length: 2\r\n"
     await start({ raw: answering(`HTTP/1.1 503 Service Unavailable\r\n${fields}\r\nno`) })
     const answer = await (await rig.client()).send(GET).response()
@@ -187,14 +187,14 @@ describe("an application", () => {
     expect(answer).not.toMatch(/x-merlon-failure/i)
   })
 
-  it("that closes the connection may have seen the request, and the failure header says that", async () => {
+  it("that closes the connection may have seen the request, and the failure header says so", async () => {
     await start({ raw: socket => socket.on("data", () => socket.destroy()) })
     const answer = await (await rig.client()).send(GET).response()
     expect(answer).toMatch(/^HTTP\/1.1 503 /)
     expect(answer).toMatch(/\r\nx-merlon-failure: reset\r\n/)
   })
 
-  it("that is down gives 503, and is found again when it is up", async () => {
+  it("that is down causes 503, and is used again when it is up", async () => {
     await start({ raw: answering(OK) })
     const address = rig.application.address()
     await rig.stopApplication()
@@ -215,7 +215,7 @@ describe("an application", () => {
     ["HTTP/1.1 200 OK\nContent-Length: 1\n\nx", 502, "protocol"],
     ["HTTP/1.1 101 Switching Protocols\r\n\r\n", 502, "protocol"],
     ["nonsense\r\n\r\n", 502, "protocol"],
-  ])("that answers %j gives %i", async (text, status, upstreamFailure) => {
+  ])("that responds %j causes %i", async (text, status, upstreamFailure) => {
     await start({ raw: answering(text) })
     const client = await rig.client()
     expect(await client.send(GET).response()).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
@@ -223,7 +223,7 @@ describe("an application", () => {
     await eventually(() => rig.upstream.connections === 0)
   })
 
-  it("that hangs up before it answers gives 503", async () => {
+  it("that hangs up before it responds causes 503", async () => {
     await start({ raw: socket => socket.on("data", () => socket.destroy()) })
     const client = await rig.client()
     expect(await client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx").response()).toMatch(
@@ -232,7 +232,7 @@ describe("an application", () => {
     expect(rig.meters.records).toMatchObject([{ status: 503, upstreamFailure: "reset" }])
   })
 
-  it("that does not answer in time gives 504", async () => {
+  it("that does not respond in time causes 504", async () => {
     await start({ raw: socket => socket.resume(), limits: { responseTimeoutMs: 40 } })
     const client = await rig.client()
     expect(await client.send(GET).response()).toMatch(/^HTTP\/1.1 504 /)
@@ -242,10 +242,10 @@ describe("an application", () => {
   })
 
   test.each([
-    ["goes on", "HTTP/1.1 100 Continue\r\n\r\n"],
-    ["has hints", "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"],
-    ["has half a head", "HTTP/1.1 200 OK\r\nContent-"],
-  ])("that only says that it %s gives 504", async (_, text) => {
+    ["100 Continue", "HTTP/1.1 100 Continue\r\n\r\n"],
+    ["103 Early Hints", "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"],
+    ["half a head", "HTTP/1.1 200 OK\r\nContent-"],
+  ])("that sends nothing but %s causes 504", async (_, text) => {
     await start({ raw: answering(text), limits: { responseTimeoutMs: 40 } })
     const client = await rig.client()
     await client.send(GET).until(({ received }) => received.includes("HTTP/1.1 504 "))
@@ -267,7 +267,7 @@ describe("an application", () => {
     await idle()
   })
 
-  it("that ends content with its connection may do so", async () => {
+  it("may end content by closing its connection", async () => {
     await start({ raw: socket => socket.on("data", () => socket.end("HTTP/1.0 200 OK\r\n\r\nwhole")) })
     const client = await rig.client()
     client.send(GET)
@@ -275,7 +275,7 @@ describe("an application", () => {
     expect(client.received).toMatch(/transfer-encoding: chunked\r\n\r\n5\r\nwhole\r\n0\r\n\r\n$/)
   })
 
-  it("that stops in the middle of a response is given up", async () => {
+  it("that stops in the middle of a response is disconnected", async () => {
     await start({
       raw: answering("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"),
       limits: { bodyIdleTimeoutMs: 40 },
@@ -286,7 +286,7 @@ describe("an application", () => {
     expect(rig.meters.limits).toEqual(["bodyIdleTimeoutMs"])
   })
 
-  it("that sends more than it was asked for does not answer the next request with it", async () => {
+  it("that sends more than was requested does not answer the next request with it", async () => {
     await start({ raw: answering(`${OK}HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil`) })
     const client = await rig.client()
     for (let round = 0; round < 3; round++) expect(await client.send(GET).response()).toMatch(/ok$/)
@@ -298,7 +298,7 @@ describe("an application", () => {
     ["GET", "204 No Content\r\nContent-Length: 9"],
     ["GET", "304 Not Modified\r\nContent-Length: 9"],
   ])(
-    "that sends content after a head that ends it, to %s with %j, answers no other request with it",
+    "that sends content after a head that allows none, to %s with %j, answers no other request with it",
     async (method, head) => {
       let first: Socket | undefined
       await start({
@@ -319,7 +319,7 @@ describe("an application", () => {
     },
   )
 
-  it("that answers before the content has come ends the connection, after its answer", async () => {
+  it("that responds before the content has arrived ends the connection after its response", async () => {
     await start({ application: (_, reply) => reply.writeHead(413).end("too much") })
     const client = await rig.client()
     client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\nx")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Headers in every spelling, on the wire and as `explain` and policy tests judge them: one status, and a rule reads under
-// a name what the application gets under it.
+// Headers in every spelling, on the wire and as `explain` and policy tests judge them: both give the same status, and a
+// rule reads under a name what the application receives under it.
 
 import { generateKeyPairSync } from "node:crypto"
 import { meshConfig } from "@merlon/policy/mesh"
@@ -38,7 +38,7 @@ const NAMES = [
   ...["x-forwarded-proto", "x-forwarded-client-cert", "x-merlon-tier", "x-request-id", "proxy-thing"],
 ]
 const spelling = fc.record({ signs: fc.array(pick("-", "_", "."), { maxLength: 4 }), upper: fc.nat() })
-/** A few names of the same letters with other signs, in other cases: the rule, the caller and `Connection` write these. */
+/** A few spellings of one name, with other separators and other cases, for the rule, the caller and `Connection`. */
 const spellings: fc.Arbitrary<readonly string[]> = fc
   .tuple(pick(...NAMES), fc.array(spelling, { minLength: 2, maxLength: 2 }))
   .map(([name, others]) => [name, ...others.map(({ signs, upper }) => respelled(name, signs, upper))])
@@ -62,7 +62,7 @@ const tokens = fc
   )
   .map(rule => ({ issuer: "me", jwks, ...rule }))
 interface Case {
-  /** That the rule reads. */
+  /** The header that the rule reads. */
   readonly name: string
   readonly documents: readonly PolicyDocument[]
   readonly lines: readonly (readonly [name: string, value: string])[]
@@ -90,7 +90,7 @@ const cases: fc.Arbitrary<Case> = fc
       documents: [
         { ...about, kind: "RequestAuthentication", spec: { jwtRules: rules } },
         { ...about, kind: "AuthorizationPolicy", spec: { action, rules: [{ when }] } },
-      ] as PolicyDocument[], // the generated rules are some of those that the schema takes
+      ] as PolicyDocument[], // the schema accepts all generated rules
       lines: [
         ...lines.map(([index, value]) => [at(index), value] as const),
         ...(bearer === null ? [] : [[bearer.split(": ")[0] ?? "", bearer.split(": ")[1] ?? ""] as const]),
@@ -99,10 +99,10 @@ const cases: fc.Arbitrary<Case> = fc
     }
   })
 
-/** The proxy adds to these, or generates them, after the decision. */
+/** The proxy adds to these headers, or generates them, after the decision. */
 const WRITTEN_LATER = new Set(["x-request-id"])
 
-it("come to the same for every spelling, token and nomination", { timeout: 120_000 }, async () => {
+it("have the same result for every spelling, token and nomination", { timeout: 120_000 }, async () => {
   const seen = { allow: 0, deny: 0, depends: 0 }
   await fc.assert(
     fc.asyncProperty(cases, async ({ documents, name, lines }) => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a decision does to a request: rejections byte for byte, edits, and the headers that only the proxy sets.
+// The effects of a decision on a request: rejections byte for byte, edits, and the headers that only the proxy sets.
 import { generateKeyPairSync } from "node:crypto"
 import type { PolicyDocument } from "@merlon/policy/resources"
 import { eventually } from "@merlon/wire/testing"
@@ -11,7 +11,7 @@ let rig: Rig
 afterEach(() => rig.stop())
 
 const document = (kind: PolicyDocument["kind"], spec: object, namespace = "foo"): PolicyDocument =>
-  // The table below writes specs as a person would; `compile` rejects one that is wrong.
+  // The tables below contain specs as a user would write them; `compile` rejects an invalid one.
   ({
     apiVersion: "security.merlon.dev/v1alpha3",
     kind,
@@ -24,7 +24,7 @@ const denyAdmin = document("AuthorizationPolicy", {
 })
 const strict = document("PeerAuthentication", { mtls: { mode: "STRICT" } }, "merlon-system")
 
-/** Answers with the request's head as it arrived. */
+/** Responds with the request's head as it arrived. */
 const mirror: NonNullable<RigOptions["application"]> = (incoming, reply) => {
   incoming.resume().on("end", () => reply.end(JSON.stringify({ url: incoming.url, lines: incoming.rawHeaders })))
 }
@@ -49,14 +49,14 @@ describe("a request without Host", () => {
     ["DENY", { hosts: ["*"] }, 200],
     ["DENY", { notHosts: ["a"] }, 403],
     ["ALLOW", { paths: ["/"] }, 200],
-  ])("has none under %s %j: %s", async (action, operation, status) => {
+  ])("has no host under %s %j: %s", async (action, operation, status) => {
     await start({ documents: [document("AuthorizationPolicy", { action, rules: [{ to: [{ operation }] }] })] })
     const client = await rig.client()
     expect(await client.send("GET / HTTP/1.0\r\n\r\n").response()).toContain(`HTTP/1.1 ${status} `)
   })
 })
 
-describe("text beyond ASCII", () => {
+describe("non-ASCII text", () => {
   const denyZoe = document("AuthorizationPolicy", {
     action: "DENY",
     rules: [{ when: [{ key: "request.headers[x-user]", values: ["Zoë"] }] }],
@@ -67,7 +67,7 @@ describe("text beyond ASCII", () => {
     [utf8("Zoë"), 403],
     [utf8("Zoé"), 200],
     ["Zoe", 200],
-  ])("in a header is judged by its UTF-8: %j", async (user, status) => {
+  ])("in a header is judged as UTF-8: %j", async (user, status) => {
     await start({ documents: [denyZoe] })
     const client = await rig.client()
     client.send(`GET / HTTP/1.1\r\nHost: a\r\nX-User: ${user}\r\n\r\n`)
@@ -98,7 +98,7 @@ describe("text beyond ASCII", () => {
 })
 
 describe("a rejection", () => {
-  it("says what it must and keeps the connection", async () => {
+  it("has the expected bytes and keeps the connection", async () => {
     await start({ documents: [denyAdmin] })
     const client = await rig.client()
     for (const path of ["/admin", "/a/../admin/x"]) {
@@ -116,7 +116,7 @@ describe("a rejection", () => {
     expect(rig.upstream.connections).toBe(1)
   })
 
-  it("uses the mesh's own name in its header", async () => {
+  it("uses the mesh name in its header", async () => {
     await start({
       documents: [denyAdmin],
       mesh: { names: (await import("@merlon/policy/mesh")).meshNames({ mesh: "castle" }) },
@@ -156,14 +156,14 @@ describe("a rejection", () => {
     expect(await client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").response()).toMatch(/^HTTP\/1.1 200 /)
   })
 
-  it("of a target without canonical form is 400 without content", async () => {
+  it("of a target without canonical form is a 400 without content", async () => {
     await start()
     const client = await rig.client()
     const rejected = await client.send("GET /a%00 HTTP/1.1\r\nHost: a\r\n\r\n").response()
     expect(rejected).toMatch(/^HTTP\/1.1 400 Bad Request\r\ncontent-length: 0\r\nx-merlon-decision: /)
   })
 
-  it("by the mode is the end of the connection, without a word", async () => {
+  it("by the mode closes the connection without a response", async () => {
     await start()
     const client = await rig.client()
     expect(await client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").response()).toMatch(/^HTTP\/1.1 200 /)
@@ -173,23 +173,23 @@ describe("a rejection", () => {
   })
 })
 
-describe("what a request does not say", () => {
+describe("a missing part of a request", () => {
   const rule = (action: string, operation: object) =>
     document("AuthorizationPolicy", { action, rules: [{ to: [{ operation }] }] })
 
   test.each([
-    ["a host, where every host is allowed", rule("ALLOW", { hosts: ["*"] }), "GET / HTTP/1.0\r\n\r\n", 403],
-    ["a host, where all but one are denied", rule("DENY", { notHosts: ["a"] }), "GET / HTTP/1.0\r\n\r\n", 403],
-    ["a host, where nobody asks", rule("ALLOW", { methods: ["GET"] }), "GET / HTTP/1.0\r\n\r\n", 200],
-    ["a path, where all are denied", rule("DENY", { paths: ["/*"] }), "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", 403],
-    ["a path, where one is denied", rule("DENY", { paths: ["/a"] }), "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", 200],
-  ])("is not there: %s", async (_, policy, text, status) => {
+    ["a host, if every host is allowed", rule("ALLOW", { hosts: ["*"] }), "GET / HTTP/1.0\r\n\r\n", 403],
+    ["a host, if all but one are denied", rule("DENY", { notHosts: ["a"] }), "GET / HTTP/1.0\r\n\r\n", 403],
+    ["a host, if no rule reads it", rule("ALLOW", { methods: ["GET"] }), "GET / HTTP/1.0\r\n\r\n", 200],
+    ["a path, if all are denied", rule("DENY", { paths: ["/*"] }), "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", 403],
+    ["a path, if one is denied", rule("DENY", { paths: ["/a"] }), "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", 200],
+  ])("matches nothing: %s", async (_, policy, text, status) => {
     await start({ documents: [policy] })
     const client = await rig.client()
     expect(await client.send(text).response()).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
   })
 
-  it("is evaluated with an unknown method", async () => {
+  it("does not hide an unknown method", async () => {
     await start({
       raw: socket => socket.on("data", () => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")),
     })
@@ -212,7 +212,7 @@ describe("a token", () => {
   const mint = () =>
     new SignJWT({ iss: "me", sub: "zo\u00eb" }).setProtectedHeader({ alg: "ES256", kid: "k" }).sign(privateKey)
 
-  it("that is bad is challenged", async () => {
+  it("that is invalid is challenged", async () => {
     await start({ documents: [jwt] })
     const client = await rig.client()
     const rejected = await client.send("GET /x?y HTTP/1.1\r\nHost: h\r\nCookie: session=abc\r\n\r\n").response()
@@ -221,7 +221,7 @@ describe("a token", () => {
     expect(rejected).toMatch(/with two dots and 3 sections$/)
   })
 
-  it("that is good leaves, and its claims arrive in place of forged ones", async () => {
+  it("that is valid is removed, and its claims arrive in place of forged ones", async () => {
     await start({ documents: [jwt] })
     const { header } = await forwarded(
       `GET / HTTP/1.1\r\nHost: h\r\nX-User: admin\r\nx_user: admin\r\nCookie: a=b; session=${await mint()}; c=d\r\nX-Other: 1\r\n\r\n`,
@@ -233,7 +233,7 @@ describe("a token", () => {
     expect(header("x-other")).toEqual(["1"])
   })
 
-  it("that is absent does not let forged claims through", async () => {
+  it("that is absent does not allow forged claims", async () => {
     await start({ documents: [jwt] })
     const { header } = await forwarded("GET / HTTP/1.1\r\nHost: h\r\nX-USER: admin\r\n\r\n")
     expect(header("x-user")).toEqual([])
@@ -251,7 +251,7 @@ describe("the application receives", () => {
   }
   const FORGED = "X-Forwarded-Client-Cert: URI=spiffe://x\r\nx_forwarded_client_cert: y\r\nX-Forwarded-Proto: ftp\r\n"
 
-  it("who called, where that was proved, and nothing forged", async () => {
+  it("the caller's proven identity, and nothing forged", async () => {
     await start({ certificate })
     const { header } = await forwarded(`GET / HTTP/1.1\r\nHost: h\r\n${FORGED}\r\n`)
     expect(header("x-forwarded-client-cert")).toEqual([
@@ -261,7 +261,7 @@ describe("the application receives", () => {
     expect(header("x-forwarded-proto")).toEqual(["https"])
   })
 
-  it("nothing about identity where none was proved", async () => {
+  it("no identity if none was proven", async () => {
     await start()
     const { header } = await forwarded(`GET / HTTP/1.1\r\nHost: h\r\n${FORGED}X-Forwarded-For: 1.2.3.4\r\n\r\n`)
     expect(header("x-forwarded-client-cert")).toEqual([])
@@ -269,7 +269,7 @@ describe("the application receives", () => {
     expect(header("x-forwarded-for")).toEqual(["1.2.3.4, 127.0.0.1"])
   })
 
-  it("an id of the request, the caller's own where it is a sane one", async () => {
+  it("a request id, the caller's own if it is valid", async () => {
     await start()
     const { header } = await forwarded(
       "GET / HTTP/1.1\r\nHost: h\r\nX-Request-Id: mine-1\r\ntraceparent: 00-a-b-01\r\n\r\n",
@@ -281,7 +281,7 @@ describe("the application receives", () => {
     expect(rig.meters.records.map(({ requestId }) => requestId)).toEqual(["mine-1", other.header("x-request-id")[0]])
   })
 
-  it("nothing that was meant for us alone", async () => {
+  it("no hop-by-hop headers", async () => {
     await start()
     const { header } = await forwarded(
       "GET / HTTP/1.1\r\nHost: h\r\nConnection: keep-alive, X-Hop, host\r\nX-Hop: 1\r\nKeep-Alive: 5\r\nProxy-Authorization: x\r\nTE: gzip, trailers\r\nX-End: 1\r\n\r\n",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a caller sent is in a buffer that all connections share, and is overwritten once it was passed on. What has to wait
-// must arrive unharmed.
+// All connections read into one shared buffer, which is overwritten after the bytes were passed on. Bytes that have to
+// wait must arrive unchanged.
 
 import { eventually } from "@merlon/wire/testing"
 import { afterEach, expect, it } from "vitest"
@@ -11,7 +11,7 @@ afterEach(() => rig.stop())
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`
 
-it("answers requests that were sent ahead while another one is answered", async () => {
+it("answers requests that were pipelined while another one was answered", async () => {
   const asked: string[] = []
   let answerFirst = (): void => undefined
   rig = await Rig.start({
@@ -26,7 +26,7 @@ it("answers requests that were sent ahead while another one is answered", async 
   client.send(get("/1"))
   await eventually(() => asked.length === 1)
   client.send(get("/2") + get("/3"))
-  // Another connection reads into the same buffer in between.
+  // Meanwhile another connection reads into the same buffer.
   const other = await rig.client()
   other.send(get("/4"))
   expect(await other.response()).toMatch(/\/4$/)
@@ -58,7 +58,7 @@ it("keeps the content of a request that waits for a connection to the applicatio
   await eventually(() => bodies.has("/1"))
   const second = await rig.client()
   second.send("POST /2 HTTP/1.1\r\nHost: a\r\nContent-Length: 12\r\n\r\nhello world!")
-  // Sent later and answered: by now the request was read, and waits for the one connection.
+  // Sent later and already answered: so the second request was read, and waits for the one connection.
   const third = await rig.client()
   third.send("nonsense\r\n\r\n")
   await third.all()

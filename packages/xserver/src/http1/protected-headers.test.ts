@@ -42,7 +42,7 @@ const allowHeader = (name: string, value: string): PolicyDocument => ({
   spec: { rules: [{ when: [{ key: `request.headers[${name}]`, values: [value] }] }] },
 })
 
-/** Answers with all the header and trailer lines that arrived. */
+/** Responds with all the header and trailer lines that arrived. */
 const mirror: RequestListener = (incoming, reply) => {
   incoming.resume().on("end", () => reply.end(JSON.stringify([incoming.rawHeaders, incoming.rawTrailers])))
 }
@@ -60,14 +60,14 @@ const FORGED = [
   ...["X-User-Sub", "x_user_sub", "X-User_Sub", "x_USER-sub", "x-flat", "X_Flat"],
   ...["X-Forwarded-Client-Cert", "x_forwarded_client_cert", "X-Forwarded_Client-Cert", "x_forwarded_proto"],
   ...["x_jwt_assertion", "X-Jwt_Assertion", "X-Merlon-Decision", "x_merlon_anything"],
-  // About the message and its way, in a spelling that only the application reads.
+  // Headers about the message and its route, in spellings that only the application reads so.
   ...["transfer_encoding", "content.length", "x_forwarded_for", "X-Request_Id", "proxy_authorization"],
-  // What lighttpd and PHP make the same variable of.
+  // Names that lighttpd and PHP map to the same variable.
   ...["X.User.Sub", "x~user!sub", "x.flat", "x.forwarded-client.cert", "x.jwt.assertion", "X.Merlon.Any"],
 ]
 
 describe("a forged header", () => {
-  it.each(FORGED)("%s never arrives, with a token or without", async name => {
+  it.each(FORGED)("%s never arrives, with or without a token", async name => {
     await start({ documents: [tokens] })
     const token = `Authorization: Bearer ${await mint()}\r\n`
     for (const authorization of ["", token]) {
@@ -89,7 +89,7 @@ describe("a forged header", () => {
   })
 
   it.each(["x_user_sub", "x-flat", "x-merlon-tier", "x_forwarded_client_cert"])(
-    "%s is not there for a rule either",
+    "%s is not visible to a rule either",
     async name => {
       await start({ documents: [tokens, allowHeader(name, "forged")] })
       expect(await ask(`GET / HTTP/1.1\r\nHost: h\r\n${name}: forged\r\n\r\n`)).toMatch(/^http\/1.1 403 /)
@@ -99,7 +99,7 @@ describe("a forged header", () => {
   it.each([
     ["x-forwarded-proto", "https", "http"],
     ["x-forwarded-client-cert", "*", undefined],
-  ])("%s is evaluated by what the proxy sets", async (name, forged, own) => {
+  ])("%s is evaluated with the value that the proxy sets", async (name, forged, own) => {
     await start({ documents: [allowHeader(name, forged)] })
     expect(await ask(`GET / HTTP/1.1\r\nHost: h\r\n${name}: ${forged}\r\n\r\n`)).toMatch(/^http\/1.1 403 /)
     if (own === undefined) return
@@ -138,13 +138,13 @@ describe("a trailer that a rule reads", () => {
     expect(answer).not.toContain("late")
   })
 
-  it("is forwarded where no rule in force reads it", async () => {
+  it("is forwarded if no enforced rule reads it", async () => {
     await start({ documents: [shadow] })
     expect(await ask(head + trailers("x-banned"))).toContain("late")
   })
 })
 
-describe("a token in a header that is for this hop alone", () => {
+describe("a token in a hop-by-hop header", () => {
   it.each([
     ["Authorization", "Bearer bad"],
     ["x-jwt-assertion", "bad"],
@@ -154,7 +154,7 @@ describe("a token in a header that is for this hop alone", () => {
     expect(answer).toMatch(/^http\/1.1 401 /)
   })
 
-  it("counts where it is good, and stays here", async () => {
+  it("is used if it is valid, and is not forwarded", async () => {
     await start({ documents: [tokens] })
     const token = await mint()
     const answer = await ask(
@@ -164,7 +164,7 @@ describe("a token in a header that is for this hop alone", () => {
     expect(answer).not.toContain("x-jwt-assertion")
   })
 
-  it("hides nothing from a rule that the application would see, and shows it nothing else", async () => {
+  it("shows a rule exactly the headers that the application receives", async () => {
     await start({ documents: [allowHeader("x-tier", "gold")] })
     const request = (connection: string) => `GET / HTTP/1.1\r\nHost: h\r\n${connection}X-Tier: gold\r\n\r\n`
     expect(await ask(request(""))).toMatch(/^http\/1.1 200 /)

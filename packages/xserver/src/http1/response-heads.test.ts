@@ -9,7 +9,7 @@ import { removeNominated } from "../http/forwarded-request.js"
 const MAX_LINES = 50
 const OK = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n"
 
-it("gives the same one for the same bytes, and no other", () => {
+it("returns the same head for the same bytes, and no other", () => {
   const heads = new ResponseHeads(MAX_LINES)
   const first = heads.read(OK, "GET")
   expect(heads.read(OK, "POST")).toBe(first)
@@ -18,7 +18,7 @@ it("gives the same one for the same bytes, and no other", () => {
   expect(heads.read(OK.replace("2\r", "3\r"), "GET")).toMatchObject({ framing: { kind: "length", length: 3 } })
 })
 
-it("keeps neither what is no head, nor what comes before one, nor a long one", () => {
+it("caches neither bytes that are no head, nor interim heads, nor a long one", () => {
   const heads = new ResponseHeads(MAX_LINES)
   expect(heads.read("HTTP/1.1 200 OK\r\na b\r\n\r\n", "GET")).toBe("bad-header-name")
   for (const text of ["HTTP/1.1 103 Early Hints\r\n\r\n", `HTTP/1.1 200 OK\r\nx: ${"x".repeat(2_048)}\r\n\r\n`]) {

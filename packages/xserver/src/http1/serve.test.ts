@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ordinary traffic through the handler, by clients that are not ours.
+// Ordinary traffic through the handler, by third-party clients.
 import { execFile } from "node:child_process"
 import { createHash, randomBytes } from "node:crypto"
 import { once } from "node:events"
@@ -32,7 +32,7 @@ const ask = (options: RequestOptions = {}, body?: string | Buffer) => {
 }
 
 describe("requests and responses", () => {
-  it("pass unchanged where nothing has to change", async () => {
+  it("pass unchanged if nothing has to change", async () => {
     await start({
       application: (incoming, reply) => {
         reply.setHeader("X-App", ["a", "b"])
@@ -50,7 +50,7 @@ describe("requests and responses", () => {
     expect(body.toString()).toBe("GET /a?b=c 1 app.foo:8000")
   })
 
-  it("go over one connection to the application and one from the client, one after the other", async () => {
+  it("share one connection to the application and one from the client, one after the other", async () => {
     const ports = new Set<number | undefined>()
     await start({
       application: (incoming, reply) => {
@@ -76,7 +76,7 @@ describe("requests and responses", () => {
     await eventually(() => rig.connections.size === 0)
   })
 
-  it("are answered in the order in which they were sent ahead", async () => {
+  it("are answered in the order in which they were pipelined", async () => {
     await start({
       application: (incoming, reply) => {
         setTimeout(() => reply.end(incoming.url), incoming.url === "/0" ? 20 : 0)
@@ -96,7 +96,7 @@ describe("requests and responses", () => {
     }
   })
 
-  it("keep an HTTP/1.0 client's connection where it asks for that and content has a length", async () => {
+  it("keep an HTTP/1.0 client's connection if it asks for that and content has a length", async () => {
     await start({
       application: (incoming, reply) => {
         if (incoming.url === "/length") reply.setHeader("content-length", 5)
@@ -113,7 +113,7 @@ describe("requests and responses", () => {
     expect(last).not.toMatch(/chunked/)
   })
 
-  it("are forwarded to the host in the target where there is one", async () => {
+  it("are forwarded to the host in the target if there is one", async () => {
     await start({ application: (incoming, reply) => reply.end(`${incoming.headers.host} ${incoming.url}`) })
     const client = await rig.client()
     client.send("GET http://other:1/x HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -160,7 +160,7 @@ describe("requests and responses", () => {
     expect(seen).toEqual([100, 103])
   })
 
-  it("do not wait for each other where the application does not answer 100", async () => {
+  it("do not wait for each other if the application does not send 100", async () => {
     await start({
       raw: socket => {
         let text = ""
@@ -211,7 +211,7 @@ describe("content", () => {
   }
   const digest = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex")
 
-  test.each(["/length", "/chunked", "/close"])("comes back as it went, framed as %s", async path => {
+  test.each(["/length", "/chunked", "/close"])("is echoed unchanged, framed as %s", async path => {
     await start({ application: echo })
     const agent = new Agent({ keepAlive: true })
     for (const size of sizes) {
@@ -226,7 +226,7 @@ describe("content", () => {
     agent.destroy()
   })
 
-  it("waits in the kernel, not in memory, where the client does not read", async () => {
+  it("waits in the kernel, not in memory, if the client does not read", async () => {
     let written = 0
     const TOTAL = 200 * MB
     await start({
@@ -250,7 +250,8 @@ describe("content", () => {
     await client.until(({ received }) => received.length > 0)
     client.socket.pause()
     let before = -1
-    // Until nothing moves any more: whatever is in flight now stands in kernel buffers and one bounded queue.
+    // Waits until nothing is transferred any more: everything in flight is then in kernel buffers and one bounded
+    // queue.
     while (before !== written) {
       before = written
       for (let turn = 0; turn < 50; turn++) await new Promise(resolve => setTimeout(resolve, 2))
@@ -260,7 +261,7 @@ describe("content", () => {
     await rig.meters.until(({ records }) => records.length === 1)
   })
 
-  it("waits in the kernel, not in memory, where the application does not read", async () => {
+  it("waits in the kernel, not in memory, if the application does not read", async () => {
     await start({ raw: socket => socket.pause(), limits: { bodyIdleTimeoutMs: 1_000 } })
     const client = await rig.client()
     client.send(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${200 * MB}\r\n\r\n`)
@@ -268,14 +269,14 @@ describe("content", () => {
     const block = Buffer.alloc(MB)
     const push = () => {
       client.socket.write(block, error => {
-        // A write within the failure of another fails at once, and so would the next one without end.
+        // After a failed write each further one fails at once, so the loop would never end.
         if (error != null || client.socket.destroyed) return
         taken += block.length
         push()
       })
     }
     push()
-    // Nothing moves, so in the end the application is given up; only then is the rest read, and dropped.
+    // Nothing moves, so the application times out in the end. Only then is the rest read, and dropped.
     await rig.meters.until(({ records }) => records.length === 1)
     expect(taken).toBeLessThan(100 * MB)
     expect(rig.meters.records[0]).toMatchObject({ status: 504 })

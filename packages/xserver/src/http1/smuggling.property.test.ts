@@ -7,13 +7,15 @@ import fc from "fast-check"
 import { afterAll, beforeAll, expect, inject, it } from "vitest"
 import { Rig } from "./testing/rig.js"
 
-/** Any token is a method, but a Node application answers 400 to those it does not know, and never tells of them. */
+/** Any token is a valid method, but a Node application answers 400 to those it does not know, without an event. */
 const READABLE: ReadonlySet<string> = new Set(METHODS)
 
 let rig: Rig
 const seen: string[] = []
-/** Allowed and given up before the application saw them; what was on its way may still reach it in a later run. */
-const givenUp: string[] = []
+/**
+ * Allowed requests that the application had not seen when they were abandoned; it may still see them in a later run.
+ */
+const abandoned: string[] = []
 
 beforeAll(async () => {
   rig = await Rig.start({
@@ -28,7 +30,7 @@ beforeAll(async () => {
 })
 afterAll(() => rig.stop())
 
-it("forwards what was evaluated, and nothing inside it", async () => {
+it("forwards the evaluated requests, and nothing hidden in them", async () => {
   const texts = fc.array(mutated(requestText), { minLength: 1, maxLength: 3 })
   await fc.assert(
     fc.asyncProperty(texts, async ([...parts]) => {
@@ -45,17 +47,17 @@ it("forwards what was evaluated, and nothing inside it", async () => {
           : [],
       )
       const strangers = seen.filter(request => {
-        // In their order; those between the application answered without telling, as Node does an unknown `Expect`.
+        // In order. Requests in between were answered by Node without an event, as it does for an unknown `Expect`.
         const at = allowed.indexOf(request)
         if (at >= 0) {
-          givenUp.push(...allowed.splice(0, at + 1).slice(0, -1))
+          abandoned.push(...allowed.splice(0, at + 1).slice(0, -1))
           return false
         }
-        const late = givenUp.indexOf(request)
-        if (late >= 0) givenUp.splice(late, 1)
+        const late = abandoned.indexOf(request)
+        if (late >= 0) abandoned.splice(late, 1)
         return late < 0
       })
-      givenUp.push(...allowed)
+      abandoned.push(...allowed)
       expect(strangers).toEqual([])
     }),
     { numRuns: 100 * inject("effort") },

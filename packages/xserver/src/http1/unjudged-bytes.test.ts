@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// However many callers keep their requests unfinished, together they hold no more than the budget, and give all of it back.
+// However many callers leave their requests unfinished, together they hold no more than the budget, and it is fully
+// returned.
 import { connect } from "node:net"
 import { eventually } from "@merlon/wire/testing"
 import { afterEach, describe, expect, it } from "vitest"
@@ -33,8 +34,8 @@ describe.each([
     "requests sent ahead",
     `GET /wait HTTP/1.1\r\nHost: a\r\n\r\nPOST / HTTP/1.1\r\nContent-Length: 90000\r\n\r\n${LARGE}`,
   ],
-])("of unfinished %s", (_, unfinished) => {
-  it("there is never more than the budget; others are served, and all of it comes back", async () => {
+])("unfinished %s", (_, unfinished) => {
+  it("never hold more than the budget, leave room for others, and return all of it", async () => {
     const rig = await start()
     const { unjudged } = rig.connections
     const clients = []
@@ -48,7 +49,7 @@ describe.each([
     }
     await eventually(() => rig.meters.limits.includes("unjudgedBytes"))
     expect(new Set(rig.meters.limits)).toEqual(new Set(["unjudgedBytes"]))
-    // The last to come has held least for longest.
+    // The latest client is never the one that holds most.
     expect(clients.at(-1)?.closed).toBe(false)
     for (const { socket } of clients) socket.resetAndDestroy()
     await eventually(() => rig.connections.size === 0)

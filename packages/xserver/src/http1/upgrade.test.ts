@@ -17,14 +17,14 @@ const start = async (options: RigOptions = {}): Promise<void> => {
 const UPGRADE = "GET /chat HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
 const SWITCH = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
 
-/** Switches, then does this. */
+/** Switches the protocol, then calls `then`. */
 const switching = (then: (socket: Socket) => void) => (socket: Socket) =>
   socket.once("data", () => {
     socket.write(SWITCH)
     then(socket)
   })
 
-it("lets WebSockets talk both ways", async () => {
+it("carries WebSockets in both directions", async () => {
   await start()
   const sockets = new WebSocketServer({ noServer: true })
   rig.application.on("upgrade", (incoming, socket, head) => {
@@ -48,7 +48,7 @@ it("lets WebSockets talk both ways", async () => {
   expect(rig.meters.records[0]?.bytesReceived).toBeGreaterThan(3_000_000)
 })
 
-it("passes on what the client sent ahead of the switch, and what came with it", async () => {
+it("forwards what the client sent before the switch, and what came with it", async () => {
   await start({
     raw: switching(socket => {
       socket.write("hello")
@@ -65,9 +65,9 @@ it("passes on what the client sent ahead of the switch, and what came with it", 
 
 test.each([
   ["another protocol", "Upgrade: ssh\r\n"],
-  ["another one besides", "Upgrade: websocket, ssh\r\n"],
-  ["another one in a further line", "Upgrade: websocket\r\nUpgrade: ssh\r\n"],
-  ["one that only begins so", "Upgrade: websocket/7\r\n"],
+  ["websocket and another protocol", "Upgrade: websocket, ssh\r\n"],
+  ["another protocol in a second line", "Upgrade: websocket\r\nUpgrade: ssh\r\n"],
+  ["a name that only begins with websocket", "Upgrade: websocket/7\r\n"],
   ["none", ""],
 ])("does not tunnel a 101 that names %s", async (_, upgrade) => {
   await start({
@@ -80,7 +80,7 @@ test.each([
   expect(answer).not.toContain("secret")
 })
 
-it("tunnels a 101 that names one of those that were asked for, in any case", async () => {
+it("tunnels a 101 that names a requested protocol, in any case", async () => {
   await start({
     port: { upgrades: ["echo/1"] },
     raw: socket =>
@@ -93,7 +93,7 @@ it("tunnels a 101 that names one of those that were asked for, in any case", asy
   await client.until(({ received }) => received.includes("hello"))
 })
 
-it("lets either side end first", async () => {
+it("ends a tunnel when the client ends first", async () => {
   await start({
     raw: switching(socket => {
       let text = ""
@@ -112,7 +112,7 @@ it("lets either side end first", async () => {
   await eventually(() => rig.connections.size === 0 && rig.upstream.connections === 0)
 })
 
-it("lets the application end first", async () => {
+it("ends a tunnel when the application ends first", async () => {
   let text = ""
   await start({
     raw: switching(socket => {
@@ -131,7 +131,7 @@ it("lets the application end first", async () => {
   await eventually(() => rig.connections.size === 0 && rig.upstream.connections === 0)
 })
 
-it("ends a tunnel through which nothing goes", async () => {
+it("ends an idle tunnel", async () => {
   await start({ raw: switching(() => undefined), limits: { tunnelIdleTimeoutMs: 40 } })
   const client = await rig.client()
   expect(await client.send(UPGRADE).all()).toMatch(/101/)
@@ -139,7 +139,7 @@ it("ends a tunnel through which nothing goes", async () => {
   await eventually(() => rig.upstream.connections === 0)
 })
 
-it("ends a tunnel whose client does not read long before one through which nothing goes", async () => {
+it("ends a tunnel whose client does not read long before an idle one", async () => {
   const flood = (socket: Socket): void => {
     while (socket.write(Buffer.alloc(65_536)));
   }
@@ -158,7 +158,7 @@ it("ends a tunnel whose client does not read long before one through which nothi
   expect(rig.meters.limits).toEqual(["bodyIdleTimeoutMs"])
 })
 
-it("ends a tunnel that the mode no longer takes, and leaves it alone where the process goes", async () => {
+it("ends a tunnel that the mode no longer allows, and leaves it alone on shutdown", async () => {
   await start({ raw: switching(socket => socket.on("data", data => socket.write(data))) })
   const client = await rig.client()
   client.send(UPGRADE)
@@ -170,7 +170,7 @@ it("ends a tunnel that the mode no longer takes, and leaves it alone where the p
   await eventually(() => rig.connections.size === 0 && rig.upstream.connections === 0)
 })
 
-it("upgrades no caller that the mode rejects by then", async () => {
+it("does not upgrade a caller that the mode rejects by then", async () => {
   let application: Socket | undefined
   await start({
     raw: socket =>
@@ -187,7 +187,7 @@ it("upgrades no caller that the mode rejects by then", async () => {
   await eventually(() => rig.connections.size === 0 && rig.upstream.connections === 0)
 })
 
-it("takes what follows a declined switch for the next request", async () => {
+it("reads what follows a declined switch as the next request", async () => {
   const application = createServer((incoming, reply) => reply.end(incoming.url))
   await start({ application: (incoming, reply) => application.emit("request", incoming, reply) })
   const client = await rig.client()
@@ -199,7 +199,7 @@ it("takes what follows a declined switch for the next request", async () => {
 const asking = (protocol: string) =>
   `GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: ${protocol}\r\nHTTP2-Settings: AA\r\n\r\n`
 
-/** The head that the application gets; undefined where it gets none. */
+/** The head that the application receives; undefined if it receives none. */
 async function asked(protocol: string, options: RigOptions = {}): Promise<string> {
   let seen = ""
   await start({
@@ -217,7 +217,7 @@ async function asked(protocol: string, options: RigOptions = {}): Promise<string
   return seen
 }
 
-test.each(["h2c", "HTTP/2.0", "TLS/1.0"])("goes on without a switch to %s", async protocol => {
+test.each(["h2c", "HTTP/2.0", "TLS/1.0"])("continues without a switch to %s", async protocol => {
   expect(await asked(protocol)).toMatch(/^get \/ http\/1.1\r\n(?![\s\S]*upgrade)/)
 })
 
@@ -235,10 +235,10 @@ test.each([
   ["SPDY/3.1", ["spdy"], "spdy/3.1"],
   ["spdy/3.1", ["SPDY/3.1"], "spdy/3.1"],
   ["tcp, x", ["x"], "x"],
-])("asks the application to switch to %s where the port names %j", async (protocol, upgrades, expected) => {
+])("asks the application to switch to %s if the port allows %j", async (protocol, upgrades, expected) => {
   expect(await asked(protocol, { port: { upgrades } })).toContain(`upgrade: ${expected}\r\n`)
 })
 
-test.each(["h2c", "http/2.0"])("never switches to %s, even where the port names it", async protocol => {
+test.each(["h2c", "http/2.0"])("never switches to %s, even if the port allows it", async protocol => {
   expect(await asked(protocol, { port: { upgrades: [protocol] } })).not.toContain("upgrade")
 })

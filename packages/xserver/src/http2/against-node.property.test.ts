@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// node:http2 (nghttp2) as the reference: its header blocks are read as it wrote them and ours by it; and no request gets
-// to the application, out of any frames, mutated and cut, that the reference would not have taken from the same bytes.
+// node:http2 (nghttp2) as the reference: each side reads the header blocks that the other writes. No frames, mutated or
+// truncated, get a request to the application that the reference would reject from the same bytes.
 
 import { once } from "node:events"
 import { connect as connectHttp2, createServer as createHttp2, type Http2Server } from "node:http2"
@@ -136,7 +136,7 @@ it("writes header blocks that node:http2 reads", async () => {
   server.close()
 })
 
-/** To the gate, in two pieces. It ends the connection once it has read the end of what we say. */
+/** Sends the bytes to the proxy in two pieces, and ends the connection after reading to its end. */
 async function sendToGate(bytes: Buffer, cut: number): Promise<void> {
   const socket: Socket = connect({ port: rig.rig.port, host: "127.0.0.1", noDelay: true }).on("error", () => undefined)
   const closed = new Promise(resolve => socket.once("close", resolve))
@@ -146,7 +146,10 @@ async function sendToGate(bytes: Buffer, cut: number): Promise<void> {
   await closed
 }
 
-/** To the reference, without a network between: it has read all after some turns of the loop, or never will. */
+/**
+ * Passes the bytes to the reference without a network: after some turns of the event loop it has read everything, or
+ * never will.
+ */
 async function sendToReference(bytes: Buffer): Promise<void> {
   const duplex = new Duplex({ read: () => undefined, write: (_, __, done) => done() })
   duplex.on("error", () => undefined)
@@ -187,7 +190,7 @@ const good = fc.constantFrom(
   frame(FRAME.data, END_STREAM, 1, Buffer.from("x")),
 )
 
-it("accepts no request that node:http2 rejects, however frames are made, mutated and cut", async () => {
+it("accepts no request that node:http2 rejects, for any mutated and truncated frames", async () => {
   const frames = fc.array(fc.oneof({ weight: 3, arbitrary: request }, other, { weight: 2, arbitrary: good }), {
     minLength: 1,
     maxLength: 6,

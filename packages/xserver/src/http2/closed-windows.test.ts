@@ -18,7 +18,7 @@ const windows = (size: number): Buffer =>
   frame(FRAME.settings, 0, 0, Buffer.concat([Buffer.from([0, 4]), uint32(size)]))
 
 it.each(["http/1.1", "h2c"] as const)(
-  "gives the caller what an application of %s says after the windows were opened",
+  "sends the caller the response of an application of %s after it opened its windows",
   async speaks => {
     let answer: ServerResponse | undefined
     const app: AppListener = (_, response) => {
@@ -40,7 +40,7 @@ it.each(["http/1.1", "h2c"] as const)(
 )
 
 it.each(["http/1.1", "h2c"] as const)(
-  "stops waiting for a caller that opens none, after an application of %s has sent content",
+  "stops waiting for a caller that opens no window, after an application of %s has sent content",
   async speaks => {
     let answer: ServerResponse | undefined
     const app: AppListener = (_, response) => {
@@ -52,7 +52,7 @@ it.each(["http/1.1", "h2c"] as const)(
     const client = new RawClient(rig.rig.port)
     closing.push(() => client.socket.destroy())
     client.socket.on("data", () => {
-      // It lives, and says so.
+      // The client is alive and answers pings.
       const asked = client.frames.filter(({ type, flags }) => type === FRAME.ping && flags === 0)
       client.send(...asked.map(({ payload }) => frame(FRAME.ping, 1, 0, payload)))
     })
@@ -64,7 +64,7 @@ it.each(["http/1.1", "h2c"] as const)(
   },
 )
 
-it("waits no longer for a caller that opens none for a denial", async () => {
+it("stops waiting for a caller that opens no window for a denial", async () => {
   const limits = { bodyIdleTimeoutMs: 500 }
   const rig = await startHttp2Rig("http/1.1", () => undefined, { limits, policies: [authorization("nobody", {})] })
   closing.push(() => rig.stop())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests over HTTP/2 to applications that speak HTTP/1.1 and HTTP/2, by clients that are not ours.
+// Requests over HTTP/2 to applications that speak HTTP/1.1 and HTTP/2, by third-party clients.
 
 import { execFile } from "node:child_process"
 import { createHash, randomBytes } from "node:crypto"
@@ -28,7 +28,7 @@ async function start(speaks: Speaks, app: AppListener, options: RigOptions = {})
 }
 
 describe.each<Speaks>(["http/1.1", "h2c"])("towards an application that speaks %s", speaks => {
-  it("carries a request and its answer", async () => {
+  it("carries a request and its response", async () => {
     const rig = await start(speaks, mirror)
     const request = await seen(rig.connect(), { ":method": "POST", ":path": "/a/b?c=d", "x-custom": "1" }, "hello")
     expect(request).toMatchObject({ method: "POST", url: "/a/b?c=d", body: "hello", headers: { "x-custom": "1" } })
@@ -44,7 +44,7 @@ describe.each<Speaks>(["http/1.1", "h2c"])("towards an application that speaks %
     })
   })
 
-  it("sets what only the proxy may set, and removes it from others", async () => {
+  it("sets the headers that only the proxy may set, and removes them from clients", async () => {
     const rig = await start(speaks, mirror)
     const forged = {
       "x-forwarded-client-cert": "By=x;URI=spiffe://cluster.local/ns/admin/sa/root",
@@ -81,7 +81,7 @@ describe.each<Speaks>(["http/1.1", "h2c"])("towards an application that speaks %
     expect(headers.cookie).toBe("a=1; b=2")
   })
 
-  it("carries bytes beyond ASCII in headers as they are", async () => {
+  it("carries non-ASCII bytes in headers unchanged", async () => {
     const rig = await start(speaks, (_, response) => {
       response.setHeader("x-back", "gr\xfc\xdfe")
       response.end()
@@ -110,7 +110,7 @@ describe.each<Speaks>(["http/1.1", "h2c"])("towards an application that speaks %
     expect(trailers).toMatchObject({ "x-sum": "42", "x-admin": "undefined" })
   })
 
-  it("streams both ways at once", async () => {
+  it("streams in both directions at once", async () => {
     const rig = await start(speaks, (request, response) => {
       response.writeHead(200)
       request.on("data", chunk => response.write(`<${chunk}>`))
@@ -126,7 +126,7 @@ describe.each<Speaks>(["http/1.1", "h2c"])("towards an application that speaks %
     await once(stream.resume(), "end")
   })
 
-  test.each([0, 1, 65_535, 3_000_000, 20_000_000])("carries %d bytes there and back", async size => {
+  test.each([0, 1, 65_535, 3_000_000, 20_000_000])("carries %d bytes in both directions", async size => {
     const rig = await start(speaks, (request, response) => void request.pipe(response))
     const body = randomBytes(size)
     const answer = await ask(rig.connect(), { ":method": "POST", "content-length": size }, body)
@@ -173,7 +173,7 @@ describe.each<Speaks>(["http/1.1", "h2c"])("towards an application that speaks %
     expect(answer.flags & constants.NGHTTP2_FLAG_END_STREAM).not.toBe(0)
   })
 
-  it("keeps cookies apart and joins other lines on the way back", async () => {
+  it("keeps set-cookie lines apart and joins others in a response", async () => {
     const rig = await start(speaks, (_, response) => {
       response.setHeader("set-cookie", ["a=1", "b=2"])
       response.setHeader("vary", ["x", "y"])
@@ -185,7 +185,7 @@ describe.each<Speaks>(["http/1.1", "h2c"])("towards an application that speaks %
     expect(headers.connection).toBeUndefined()
   })
 
-  it("passes on that the application says go on", async () => {
+  it("passes on 100 Continue of the application", async () => {
     const rig = await start(speaks, mirror)
     const stream = rig.connect().request({ ":method": "POST", expect: "100-continue" })
     await once(stream, "continue")
@@ -193,7 +193,7 @@ describe.each<Speaks>(["http/1.1", "h2c"])("towards an application that speaks %
     expect((await answerOf(stream)).status).toBe(200)
   })
 
-  it("cancels at the application when the caller leaves", async () => {
+  it("cancels at the application when the caller disconnects", async () => {
     let told = (): void => undefined
     const aborted = new Promise<void>(resolve => {
       told = resolve
@@ -209,7 +209,7 @@ describe.each<Speaks>(["http/1.1", "h2c"])("towards an application that speaks %
     await aborted
   })
 
-  it("resets the stream when the application breaks off its answer", async () => {
+  it("resets the stream when the application breaks off its response", async () => {
     const rig = await start(speaks, (_, response) => {
       response.writeHead(200)
       response.write("x")
@@ -222,7 +222,7 @@ describe.each<Speaks>(["http/1.1", "h2c"])("towards an application that speaks %
     expect(rig.rig.meters.records[0]?.upstreamFailure).toBe("reset")
   })
 
-  it("does not pass a request for whole that its client broke off", async () => {
+  it("does not complete a request that its client broke off", async () => {
     let whole: boolean | undefined
     const rig = await start(speaks, request => {
       request.on("end", () => {
@@ -238,7 +238,7 @@ describe.each<Speaks>(["http/1.1", "h2c"])("towards an application that speaks %
     expect(whole ?? false).toBe(false)
   })
 
-  it("says 503 with a reason when the application is away, and serves when it is back", async () => {
+  it("responds 503 with a reason when the application is down, and serves when it is back", async () => {
     const rig = await start(speaks, mirror)
     const address = rig.app.address()
     rig.app.close()
@@ -252,7 +252,7 @@ describe.each<Speaks>(["http/1.1", "h2c"])("towards an application that speaks %
     expect((await ask(session)).status).toBe(200)
   })
 
-  it("stops reading what a slow application does not take", async () => {
+  it("stops reading what a slow application does not read", async () => {
     let request: Parameters<AppListener>[0] | undefined
     const rig = await start(speaks, (incoming, response) => {
       request = incoming.pause()
@@ -263,13 +263,13 @@ describe.each<Speaks>(["http/1.1", "h2c"])("towards an application that speaks %
     stream.end(Buffer.alloc(size))
     await once(rig.app, "request")
     await new Promise(resolve => setTimeout(resolve, 300))
-    // Buffers of the kernel and of both sessions hold some of it, never most of it.
+    // Buffers of the kernel and of both sessions hold some of it, but never most of it.
     expect(stream.bufferSize).toBeGreaterThan(size / 3)
     request?.resume()
     expect((await answerOf(stream)).body.toString()).toBe("done")
   })
 
-  it("goes away gently when it drains", async () => {
+  it("sends GOAWAY and finishes when it drains", async () => {
     let finish = (): void => undefined
     const rig = await start(speaks, (_, response) => {
       finish = () => response.end("late")
@@ -285,7 +285,7 @@ describe.each<Speaks>(["http/1.1", "h2c"])("towards an application that speaks %
     await rig.rig.meters.until(meters => meters.open === 0)
   })
 
-  it("serves curl, in clear and with a certificate", { tags: ["needs/curl"] }, async () => {
+  it("serves curl, in cleartext and with a certificate", { tags: ["needs/curl"] }, async () => {
     const rig = await start(speaks, mirror)
     const folder = mkdtempSync(join(tmpdir(), "merlon-"))
     cleanups.push(() => rmSync(folder, { recursive: true }))

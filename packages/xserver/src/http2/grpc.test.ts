@@ -128,13 +128,13 @@ it("carries a call with its metadata and trailers", async () => {
   expect(rig.meters.records[0]).toMatchObject({ protocol: "h2", path: "/test.Echo/Say", status: 200 })
 })
 
-it("carries an error of the application, words included", async () => {
+it("carries an error of the application, including its message", async () => {
   const { client } = await start()
   const { error } = await unary(client, "/test.Echo/Fail", "x")
   expect(error).toMatchObject({ code: status.FAILED_PRECONDITION, details: "not so: ü 100%" })
 })
 
-it("carries a conversation", async () => {
+it("carries a bidirectional stream", async () => {
   const { client } = await start()
   const call = client.makeBidiStreamRequest("/test.Echo/Chat", bytes.serialize, bytes.deserialize)
   const answers: string[] = []
@@ -149,7 +149,7 @@ it("carries a conversation", async () => {
   expect(await end).toMatchObject({ code: status.OK })
 })
 
-it("ends a call on which nothing moves, and lets others go on over the same connection", async () => {
+it("ends an idle call, and continues others on the same connection", async () => {
   const { client, rig } = await start({ limits: { streamIdleTimeoutMs: 5_000 } })
   const chat = () => {
     const call = client.makeBidiStreamRequest("/test.Echo/Chat", bytes.serialize, bytes.deserialize)
@@ -163,7 +163,7 @@ it("ends a call on which nothing moves, and lets others go on over the same conn
   }
   const [idle, busy] = [chat(), chat()]
   await Promise.all([idle.say("one"), busy.say("one")])
-  // The other keeps talking at the same time, over the same connection, until this one has been ended.
+  // The other call keeps sending on the same connection until the idle one has ended.
   let said = 0
   let over = false
   void idle.ended.then(() => {
@@ -185,9 +185,9 @@ it("ends a call on which nothing moves, and lets others go on over the same conn
   expect(rig.meters.opened).toBe(1)
 })
 
-it("carries the end of a deadline to the application", async () => {
+it("carries an expired deadline to the application", async () => {
   const { client, seen, cancelled } = await start()
-  // On a busy machine the end may come before the call has got there.
+  // On a busy machine the deadline may expire before the call has arrived.
   for (let patienceMs = 100; seen.length === 0; patienceMs *= 2) {
     const { error } = await unary(client, "/test.Echo/Never", "x", new Date(Date.now() + patienceMs))
     expect(error?.code).toBe(status.DEADLINE_EXCEEDED)
@@ -201,7 +201,7 @@ it("proves the caller's identity with mTLS", async () => {
   const [ca, key, cert] = [authority.certificate, privateKey, certificate].map(text => Buffer.from(text))
   if (ca === undefined || key === undefined || cert === undefined) throw new Error("no certificate")
   const secure = credentials.createSsl(ca, key, cert, { checkServerIdentity: () => undefined })
-  // An address is no server name (RFC 6066 section 3), and newer versions of Node reject it as one.
+  // An address is not a valid server name (RFC 6066 section 3), and newer versions of Node reject it.
   const client = new Client(`127.0.0.1:${rig.port}`, secure, { "grpc.ssl_target_name_override": "orders" })
   cleanups.push(() => client.close())
   expect((await unary(client, "/test.Echo/Say", "x")).value).toBe("you said x")
@@ -209,7 +209,7 @@ it("proves the caller's identity with mTLS", async () => {
 })
 
 describe("a rejection", () => {
-  it("by authorization is PERMISSION_DENIED with the literal words", async () => {
+  it("by authorization is PERMISSION_DENIED with the exact message", async () => {
     const deny = authorization("no", {
       action: "DENY",
       rules: [{ to: [{ operation: { paths: ["/test.Echo/Say"] } }] }],
@@ -244,7 +244,7 @@ describe("a rejection", () => {
     })
   })
 
-  it("by an absent application is UNAVAILABLE", async () => {
+  it("because the application is down is UNAVAILABLE", async () => {
     const { client } = await start()
     await cleanups.shift()?.()
     const { error } = await unary(client, "/test.Echo/Say", "x")

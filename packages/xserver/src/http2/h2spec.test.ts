@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// h2spec (github.com/summerwind/h2spec) against the proxy, strict mode included, in clear text and under TLS. Skipped
-// if the program is missing.
+// h2spec (github.com/summerwind/h2spec) against the proxy, strict mode included, in cleartext and under TLS. Skipped if
+// the program is missing.
 
 import { execFile } from "node:child_process"
 import { connect, createServer } from "node:tls"
@@ -44,11 +44,11 @@ describe.each<Speaks>(["http/1.1", "h2c"])(
     })
     afterAll(() => rig.stop())
 
-    it("passes in clear text but for what is read as HTTP/1.1, strict mode included", async () => {
+    it("passes in cleartext except for what is read as HTTP/1.1, strict mode included", async () => {
       expectAllPassed(await h2spec(["-p", String(rig.rig.port)]), ANSWERED_AS_HTTP1)
     }, 600_000)
 
-    it("passes whole under mutual TLS, strict mode included", async () => {
+    it("passes completely under mutual TLS, strict mode included", async () => {
       const relay = await startRelay(rig.rig.port)
       expectAllPassed(await h2spec(["-p", String(relay.port), "-t", "-k"]))
       relay.close()
@@ -56,7 +56,7 @@ describe.each<Speaks>(["http/1.1", "h2c"])(
   },
 )
 
-/** h2spec has no certificate to show: this speaks TLS with it and mutual TLS with the gate, and passes bytes. */
+/** h2spec cannot present a certificate: this relay speaks TLS with it and mutual TLS with the proxy. */
 async function startRelay(port: number): Promise<{ readonly port: number; close(): void }> {
   const { certificate: cert, privateKey: key } = authority.issue()
   const identity = { cert, key, ALPNProtocols: ["h2"] }
@@ -77,8 +77,9 @@ async function startRelay(port: number): Promise<{ readonly port: number; close(
 const checkServerIdentity = (): undefined => undefined
 
 /**
- * In clear text a port speaks both versions, so what is not the preface is read as HTTP/1.1: it is answered 400 in that
- * version and the connection ends, where h2spec wants it to end without a word (RFC 9113 3.4 leaves that open).
+ * In cleartext a port accepts both versions, so anything but the preface is read as HTTP/1.1: the proxy answers 400 in
+ * that version and closes the connection. h2spec expects the connection to close without a response (RFC 9113 section
+ * 3.4 leaves that open).
  */
 const ANSWERED_AS_HTTP1 = ["Sends invalid connection preface"]
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames that cost us more than their sender: each kind runs out, the connection ends, and others are served.
+// Frames that cost the proxy more than their sender: each kind has a budget, the connection ends, and others are
+// served.
 
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest"
 import { type AppListener, ask, type Http2Rig, startHttp2Rig } from "./testing/http2-rig.js"
@@ -41,7 +42,7 @@ function dial(): RawClient {
 }
 
 const get = (path: string) => GET.map(([name, value]) => [name, name === ":path" ? path : value] as const)
-/** Where the connection is still served when it comes to this, it has not been stopped. */
+/** If the proxy still answers this ping, it has not closed the connection. */
 const LAST = Buffer.from("the last")
 
 async function expectCalm(client: RawClient): Promise<void> {
@@ -50,7 +51,7 @@ async function expectCalm(client: RawClient): Promise<void> {
     ({ type, payload }) => type === FRAME.goaway || (type === FRAME.ping && payload.equals(LAST)),
   )
   expect(end?.type).not.toBe(FRAME.ping)
-  // Told by the meters and not by GOAWAY, which is lost where a reset overtakes it.
+  // Checked by the meters, because a reset may overtake GOAWAY.
   expect(rig.rig.meters.limits).toContain("streams")
   await client.closed
   expect((await ask(rig.connect(), { ":path": "/well" })).body.toString()).toBe("well")
@@ -70,10 +71,10 @@ test.each<[string, () => Buffer]>([
   ["empty content", () => frame(FRAME.data, 0, 1)],
   ["priorities", () => frame(2, 0, 3, Buffer.from([0, 0, 0, 0, 1]))],
   ["pings", () => frame(FRAME.ping, 0, 0, Buffer.alloc(8))],
-  ["answers to pings that nobody sent", () => frame(FRAME.ping, 1, 0, Buffer.alloc(8))],
+  ["unrequested ping acknowledgements", () => frame(FRAME.ping, 1, 0, Buffer.alloc(8))],
   ["settings", () => frame(FRAME.settings, 0, 0)],
   ["farewells", () => frame(FRAME.goaway, 0, 0, Buffer.alloc(8))],
-  ["frames of a type that nobody knows", () => frame(0xee, 0, 0, Buffer.alloc(10))],
+  ["frames of an unknown type", () => frame(0xee, 0, 0, Buffer.alloc(10))],
   ["windows that grow by one", () => frame(FRAME.windowUpdate, 0, 0, uint32(1))],
 ])("ends a connection of %s", async (_, make) => {
   const client = dial()
@@ -86,9 +87,9 @@ test.each<[string, (stream: number) => Buffer]>([
   ["resets", over],
   ["ends", stream => frame(FRAME.data, END_STREAM, stream)],
   ["headers", stream => headersFrame(stream)],
-])("ends a connection of %s of what we have reset", async (_, make) => {
+])("ends a connection of %s on a stream that the proxy has reset", async (_, make) => {
   const client = dial()
-  // A window grows by nothing: a stream error (RFC 9113 section 6.9).
+  // A window update of zero is a stream error (RFC 9113 section 6.9).
   client.send(headersFrame(1, POST, END_HEADERS), frame(FRAME.windowUpdate, 0, 1, uint32(0)))
   await client.frame(({ type, stream }) => type === FRAME.reset && stream === 1)
   await flood(client, () => make(1))
@@ -108,17 +109,17 @@ it("ends a connection of headers in many pieces", async () => {
 
 describe("ends a connection of requests", () => {
   test.each<[string, (stream: number) => Buffer]>([
-    ["thrown away (CVE-2023-44487)", stream => Buffer.concat([headersFrame(stream, get("/never")), over(stream)])],
+    ["that it cancels (CVE-2023-44487)", stream => Buffer.concat([headersFrame(stream, get("/never")), over(stream)])],
     [
-      "that it makes us throw away (CVE-2025-8671)",
+      "that it makes the proxy cancel (CVE-2025-8671)",
       stream => Buffer.concat([headersFrame(stream, get("/never")), frame(FRAME.windowUpdate, 0, stream, uint32(0))]),
     ],
-    ["that cannot be read", stream => headersFrame(stream, [...GET, [":path", "/b"]])],
-    ["beyond what it was told", stream => headersFrame(stream, get("/never"))],
+    ["that are malformed", stream => headersFrame(stream, [...GET, [":path", "/b"]])],
+    ["beyond the announced limit", stream => headersFrame(stream, get("/never"))],
   ])("%s", async (_, make) => {
     const client = dial()
     await client.frame(({ type }) => type === FRAME.settings)
-    // With room for all answers, or it would be the window that stops them.
+    // With room for all responses; otherwise the window would stop them.
     client.send(frame(FRAME.settings, 1, 0), frame(FRAME.windowUpdate, 0, 0, uint32(1_000_000_000)))
     await flood(client, index => make(index * 2 + 1), 60)
     await expectCalm(client)
@@ -126,7 +127,7 @@ describe("ends a connection of requests", () => {
   })
 })
 
-it("ends a connection whose window lets out a byte at a time (CVE-2019-9511)", async () => {
+it("ends a connection whose window opens a byte at a time (CVE-2019-9511)", async () => {
   const client = dial()
   client.send(
     frame(FRAME.settings, 0, 0, Buffer.concat([Buffer.from([0, 4]), uint32(1)])),
@@ -140,7 +141,7 @@ it("ends a connection whose window lets out a byte at a time (CVE-2019-9511)", a
   await expectCalm(client)
 })
 
-it("remembers what a caller has thrown away when it connects again", async () => {
+it("counts a caller's cancelled requests across its connections", async () => {
   let connections = 0
   for (; connections < 60; connections++) {
     const client = dial()
@@ -155,12 +156,12 @@ it("remembers what a caller has thrown away when it connects again", async () =>
     client.socket.destroy()
     if (answer?.type !== FRAME.ping) break
   }
-  // Each is far from what one connection may throw away; together they are not.
+  // No connection comes near the limit of one connection; together they reach it.
   expect(connections).toBeLessThan(59)
 })
 
 describe("content in single bytes", () => {
-  it("is forwarded, and what waits for a connection costs no object for each", async () => {
+  it("is forwarded, and waiting content needs no object per byte", async () => {
     const client = dial()
     const post = [[":method", "POST"] as const, ...get("/well").slice(1)]
     client.send(headersFrame(1, post, END_HEADERS))
@@ -172,7 +173,7 @@ describe("content in single bytes", () => {
   })
 })
 
-it("serves a thousand streams of one connection, as many at once as it offers", async () => {
+it("serves a thousand streams of one connection, as many at once as announced", async () => {
   const session = rig.connect()
   const answers = await Promise.all(Array.from({ length: 1_000 }, () => ask(session, { ":path": "/well" })))
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))

@@ -14,7 +14,8 @@ let rig: Http2Rig
 let client: RawClient
 
 beforeEach(async () => {
-  // One connection to the application, which a request has that is never answered: the others wait, and so does what they bring.
+  // The only connection to the application is taken by a request that is never answered: the others wait, with their
+  // content.
   const limits = { upstreamConnections: 1, callerSharePercent: 100 }
   const app: AppListener = request => request.resume()
   rig = await startHttp2Rig("http/1.1", app, { limits })
@@ -34,7 +35,7 @@ function upload(stream: number, bytes: number): void {
   for (let sent = 0; sent < bytes; sent += PIECE.length) client.send(frame(FRAME.data, 0, stream, PIECE))
 }
 
-it("resets a stream that brings more than it may", async () => {
+it("resets a stream that exceeds its window", async () => {
   upload(3, STREAM_WINDOW)
   upload(5, STREAM_WINDOW + 1)
   const reset = await client.frame(({ type }) => type === FRAME.reset || type === FRAME.goaway)
@@ -42,14 +43,14 @@ it("resets a stream that brings more than it may", async () => {
   expect(reset?.payload.readUInt32BE(0)).toBe(FLOW_CONTROL)
 })
 
-it("ends a connection whose streams bring more than they may together", async () => {
+it("ends a connection whose streams exceed its window", async () => {
   for (const stream of [3, 5, 7, 9, 11]) upload(stream, STREAM_WINDOW)
   const goaway = await client.frame(({ type }) => type === FRAME.reset || type === FRAME.goaway)
   expect(goaway?.type).toBe(FRAME.goaway)
   expect(goaway?.payload.readUInt32BE(4)).toBe(FLOW_CONTROL)
 })
 
-it("gives back to the connection what a stream brought that is over", async () => {
+it("returns the window of a stream that was reset to the connection", async () => {
   for (const stream of [3, 5, 7, 9, 11]) {
     upload(stream, STREAM_WINDOW)
     client.send(frame(FRAME.reset, 0, stream, Buffer.from([0, 0, 0, 8])))

@@ -26,7 +26,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 })
 
-/** What every request brings to the application. */
+/** Headers that every request has when it reaches the application. */
 const ALWAYS = new Set(["host", "x-forwarded-for", "x-forwarded-proto", "x-request-id", "connection"])
 
 interface Stage {
@@ -64,8 +64,8 @@ async function isWell({ rig }: Stage): Promise<void> {
   session.destroy()
 }
 
-/** Where the little time that an attacker is given may on a busy machine be over for others too, who come again. */
-async function isWellForWhoComesAgain({ rig }: Stage): Promise<void> {
+/** On a busy machine the short limits for attackers may hit other clients too, so this tries again. */
+async function isWellOnRetry({ rig }: Stage): Promise<void> {
   const answer = async (): Promise<string> => {
     const session = rig.connect()
     const outcome = await ask(session, { ":path": "/well" }).then(({ body }) => body.toString(), String)
@@ -78,7 +78,7 @@ async function isWellForWhoComesAgain({ rig }: Stage): Promise<void> {
 const resetOf = (stream: number) => (sent: { type: number; stream: number }) =>
   sent.type === FRAME.reset && sent.stream === stream
 
-describe.each<Speaks>(["http/1.1", "h2c"])("with an application that speaks %s, work thrown away", speaks => {
+describe.each<Speaks>(["http/1.1", "h2c"])("with an application that speaks %s, cancelled work", speaks => {
   it("in a rapid reset ends the connection (CVE-2023-44487)", async () => {
     const stage = await start({}, speaks)
     const client = stage.dial()
@@ -157,13 +157,13 @@ it("rejects streams beyond the limit", async () => {
     [":authority", "a"],
   ]
   client.send(...Array.from({ length: 30 }, (_, index) => headersFrame(index * 2 + 1, never)))
-  // RFC 9113 section 5.1.2: who exceeds what it has acknowledged makes an error, of the stream or of the connection.
+  // RFC 9113 section 5.1.2: exceeding an acknowledged limit is an error, of the stream or of the connection.
   await client.frame(sent => resetOf(59)(sent) || sent.type === FRAME.goaway)
   expect(stage.asked()).toBeLessThanOrEqual(10)
   await isWell(stage)
 })
 
-describe("time runs out for", () => {
+describe("times out", () => {
   it("a client that does not open its window", async () => {
     const stage = await start({ limits: { bodyIdleTimeoutMs: 60 } })
     const session = stage.rig.connect({ settings: { initialWindowSize: 0 } })
@@ -179,7 +179,7 @@ describe("time runs out for", () => {
     await isWell(stage)
   })
 
-  it("a client that does not send what it announced", async () => {
+  it("a client that does not send the announced content", async () => {
     const stage = await start({ limits: { bodyIdleTimeoutMs: 60 } })
     const stream = stage.rig.connect().request({ ":method": "POST" })
     stream.on("error", () => undefined)
@@ -207,7 +207,7 @@ describe("does not become another request:", () => {
     ["Upgrade", [...GET, ["upgrade", "websocket"]]],
     ["two lengths", [...GET, ["content-length", "0"], ["content-length", "5"]]],
     ["a length without content", [...GET, ["content-length", "5"]]],
-    ["a length that is none", [...GET, ["content-length", "+0"]]],
+    ["an invalid length", [...GET, ["content-length", "+0"]]],
     [
       "a space in the path",
       [
@@ -257,7 +257,7 @@ describe("does not become another request:", () => {
     ["a pseudo-header at the end", [["x-a", "b"], ...GET]],
     ["no authority", GET.slice(0, 3)],
     ["another host", [...GET, ["host", "b"]]],
-    ["a WebSocket that is none", [[":method", "GET"], [":protocol", "websocket"], ...GET.slice(1)]],
+    ["an invalid WebSocket request", [[":method", "GET"], [":protocol", "websocket"], ...GET.slice(1)]],
     ["HTTP/2 inside HTTP/2", [[":method", "CONNECT"], [":protocol", "h2c"], ...GET.slice(1)]],
   ])("%s", async (_, lines) => {
     const stage = await start()
@@ -285,7 +285,7 @@ describe("does not become another request:", () => {
   })
 })
 
-// Where HTTP/2 is spoken, Node's own `destroy` leaves the other side waiting once the request has ended.
+// On HTTP/2, Node's `destroy` does not notify the peer once the request has ended.
 function breakOff(response: ServerResponse): void {
   const stream: unknown = Reflect.get(response, "stream")
   if (stream instanceof Duplex && "close" in stream && typeof stream.close === "function") stream.close(2)
@@ -293,7 +293,7 @@ function breakOff(response: ServerResponse): void {
 }
 
 describe.each<Speaks>(["http/1.1", "h2c"])("with an application that speaks %s", speaks => {
-  it("survives ends at any moment, of the client's side and of the application's", async () => {
+  it("survives disconnects at any moment, by clients and by the application", async () => {
     const app: AppListener = (request, response) => {
       const [, when = "0", how = ""] = request.url?.split("/") ?? []
       request.on("error", () => undefined).resume()
@@ -323,7 +323,7 @@ describe.each<Speaks>(["http/1.1", "h2c"])("with an application that speaks %s",
                 .resume(),
             )
             if (upload) stream.write(Buffer.alloc(50_000))
-            // Few enough that the connection is not taken for an attack.
+            // Few enough that the connection does not count as an attack.
             if (cancel === 0) setTimeout(() => stream.close(8), when)
             else if (upload) stream.end()
             await over
@@ -355,5 +355,5 @@ it("survives frames of any kind in any order", async () => {
   )
   await stage.rig.rig.meters.until(meters => meters.open === 0)
   expect(stage.rig.rig.connections.size).toBe(0)
-  await isWellForWhoComesAgain(stage)
+  await isWellOnRetry(stage)
 })

@@ -20,7 +20,7 @@ import { serveHttp2 } from "./serve.js"
 import { type AppListener, type Http2Rig, type Speaks, startHttp2Rig } from "./testing/http2-rig.js"
 
 const PATIENCE_MS = 60_000
-/** As `.ci/run` names it. */
+/** Named as in `.ci/run`. */
 const ENVOY = process.env.ENVOY ?? "envoy"
 interface Ended {
   readonly code: number
@@ -77,7 +77,7 @@ describe.each<Speaks>(["http/1.1", "h2c"])("with an application that speaks %s,"
   it("Envoy calls over HTTP/2 (needs `ENVOY`)", { tags: ["needs/envoy"], timeout: PATIENCE_MS }, async () => {
     const folder = mkdtempSync(join(tmpdir(), "merlon-envoy-"))
     const file = join(folder, "envoy.json")
-    // Not a port, which another process may take first.
+    // A Unix socket, because another process may take a port first.
     const way = join(folder, "way-in")
     writeFileSync(file, JSON.stringify(envoyTo(rig.rig.port, way)))
     const envoy = spawn(ENVOY, ["-c", file, "--concurrency", "1", "--disable-hot-restart", "-l", "error"], {
@@ -206,9 +206,9 @@ describe("grpcurl (needs grpcurl)", { tags: ["needs/grpcurl"] }, () => {
 
   it.each([
     ["a unary call", "Say", ["one"], ["one"]],
-    ["a stream of the caller's", "Collect", ["one", "two", "three"], ["three"]],
-    ["a stream of the application's", "Repeat", ["one"], ["one", "one", "one"]],
-    ["streams both ways", "Chat", ["one", "two", "three"], ["one", "two", "three"]],
+    ["a client stream", "Collect", ["one", "two", "three"], ["three"]],
+    ["a server stream", "Repeat", ["one"], ["one", "one", "one"]],
+    ["a bidirectional stream", "Chat", ["one", "two", "three"], ["one", "two", "three"]],
   ])(
     "makes %s",
     async (_, method, texts, expected) => {
@@ -226,7 +226,7 @@ describe("grpcurl (needs grpcurl)", { tags: ["needs/grpcurl"] }, () => {
       void cancelled.then(() => {
         heard = true
       })
-      // On a busy machine a deadline may end before its call has arrived.
+      // On a busy machine a deadline may expire before its call has arrived.
       for (let seconds = 1; !heard; seconds *= 2) {
         const { output } = await call("Never", ["one"], "-max-time", String(seconds))
         expect(output).toMatch(/DeadlineExceeded|deadline exceeded/)
@@ -236,7 +236,7 @@ describe("grpcurl (needs grpcurl)", { tags: ["needs/grpcurl"] }, () => {
   )
 })
 
-/** Messages are bytes to it: what comes goes back. */
+/** Treats messages as bytes and echoes them. */
 function echoServer(onCancelled: () => void): Server {
   const same = (bytes: Buffer): Buffer => bytes
   const method = (name: string, requestStream: boolean, responseStream: boolean) => ({

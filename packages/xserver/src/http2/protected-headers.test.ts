@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same over HTTP/2, towards applications of either version.
+// Protected headers over HTTP/2, with applications of either version.
 import { once } from "node:events"
 import type { RequestListener } from "node:http"
 import type { PolicyDocument } from "@merlon/policy/resources"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an HTTP/2 client receives if its request is rejected, and that other requests continue.
+// The response of an HTTP/2 client whose request is rejected; other requests continue.
 
 import { once } from "node:events"
 import { constants } from "node:http2"
@@ -24,7 +24,7 @@ async function start(speaks: Speaks, app: AppListener, options: RigOptions = {})
 describe("a rejection", () => {
   const deny = authorization("no-admin", { action: "DENY", rules: [{ to: [{ operation: { paths: ["/admin*"] } }] }] })
 
-  it("is literal, and says nothing of the policy", async () => {
+  it("has the exact status and body, and reveals nothing of the policy", async () => {
     const rig = await start("http/1.1", mirror, { policies: [deny] })
     const { status, headers, body } = await ask(rig.connect(), { ":path": "/x/../admin" })
     expect(status).toBe(403)
@@ -46,7 +46,7 @@ describe("a rejection", () => {
     expect(stream.rstCode).toBe(constants.NGHTTP2_NO_ERROR)
   })
 
-  it("lets other streams of the connection go on", async () => {
+  it("does not affect other streams of the connection", async () => {
     const rig = await start("http/1.1", mirror, { policies: [deny] })
     const session = rig.connect()
     const answers = await Promise.all(["/a", "/admin", "/b"].map(path => ask(session, { ":path": path })))
@@ -62,14 +62,14 @@ describe("a rejection", () => {
     ["a host that differs from the authority", { ":authority": "a.example", host: "other.example" }, 400],
     ["a method in another case", { ":method": "Post" }, 501],
     ["a fragment in the path", { ":path": "/a#b" }, 400],
-    ["an escape that decodes to nothing good", { ":path": "/a%00b" }, 400],
-    ["an authority that is none", { ":authority": "a@b" }, 400],
-  ])("meets %s", async (_, headers, status) => {
+    ["an escape that decodes to a control character", { ":path": "/a%00b" }, 400],
+    ["an invalid authority", { ":authority": "a@b" }, 400],
+  ])("applies to %s", async (_, headers, status) => {
     const rig = await start("http/1.1", mirror)
     expect((await ask(rig.connect(), headers)).status).toBe(status)
   })
 
-  it("meets CONNECT and a WebSocket over HTTP/2, and the connection lives on", async () => {
+  it("applies to CONNECT and a WebSocket over HTTP/2, and the connection stays open", async () => {
     const rig = await start("http/1.1", mirror)
     const session = rig.connect()
     const connect = session.request({ ":method": "CONNECT", ":authority": "db:5432" })
@@ -77,7 +77,7 @@ describe("a rejection", () => {
     expect((await ask(session)).status).toBe(200)
   })
 
-  it("is no answer at all where the mode has changed a moment ago; what is under way goes on", async () => {
+  it("is a reset stream if the mode has just changed; requests in flight continue", async () => {
     let finish = (): void => undefined
     const rig = await start("http/1.1", (_, response) => {
       finish = () => response.end("late")
@@ -86,7 +86,7 @@ describe("a rejection", () => {
     const session = rig.connect()
     const busy = ask(session)
     await once(rig.app, "request")
-    // The gate knows, the listener does not yet.
+    // The gate has the new mode, the listener does not yet.
     rig.rig.gate.swap(strict.rig.gate.program)
     const rejected = session.request()
     await closed(rejected)
@@ -97,7 +97,7 @@ describe("a rejection", () => {
     expect(new Set(rig.rig.meters.records.map(({ status }) => status))).toEqual(new Set([0, 200]))
   })
 
-  it("is a closed connection where the mode no longer takes it", async () => {
+  it("is a closed connection if the mode no longer allows it", async () => {
     const rig = await start("http/1.1", mirror)
     const session = rig.connect()
     expect((await ask(session)).status).toBe(200)

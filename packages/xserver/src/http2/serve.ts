@@ -17,7 +17,7 @@ export function serveHttp2(services: HttpServices, newExchange: NewExchange): Co
   return (accepted: Accepted) => {
     const { socket, connection } = accepted
     const { peer, sourceIp } = connection
-    // An identity at an address, so that one of many that share an identity does not spend for the others.
+    // The key includes the address, so that callers with the same identity do not share one budget.
     const resets = budgets.of(`${peer?.uri ?? ""} ${sourceIp.text}`, performance.now())
     const caller = new Caller(services, accepted)
     new CallerConnection(caller, "h2", newExchange, user => new Http2Downstream(socket, options, user, resets)).start()

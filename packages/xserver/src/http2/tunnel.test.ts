@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// WebSockets to an application that takes them over HTTP/2 (RFC 8441), whichever version the caller speaks.
+// WebSockets to an application that accepts them over HTTP/2 (RFC 8441), whichever version the caller uses.
 
 import { once } from "node:events"
 import { get } from "node:http"
@@ -9,7 +9,7 @@ import { afterEach, describe, expect, it } from "vitest"
 import { authorization } from "../accept/testing/rig.js"
 import { type Http2Rig, startHttp2Rig } from "./testing/http2-rig.js"
 
-/** RFC 6455 section 1.3. */
+/** The example of RFC 6455 section 1.3. */
 const KEY = "dGhlIHNhbXBsZSBub25jZQ=="
 const ACCEPT = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
 
@@ -17,7 +17,7 @@ const deny = authorization("no-admin", { action: "DENY", rules: [{ to: [{ operat
 
 let rig: Http2Rig
 let asked: IncomingHttpHeaders[]
-/** Told when the application's side of a tunnel has gone. */
+/** Resolves when the application's side of a tunnel has closed. */
 let gone: Promise<void>
 afterEach(() => rig.stop())
 
@@ -57,7 +57,7 @@ const connect = (path: string) => ({
   "sec-websocket-version": "13",
 })
 
-/** What a caller over HTTP/1.1 gets: a connection that was switched, or the status of another answer. */
+/** The result for an HTTP/1.1 caller: an upgraded connection, or the status of another response. */
 function upgrade(path: string): Promise<{ status: number; accept: string | undefined; socket: Socket | undefined }> {
   return new Promise((resolve, reject) => {
     const headers = { connection: "Upgrade", upgrade: "websocket", "sec-websocket-key": KEY }
@@ -73,10 +73,10 @@ function upgrade(path: string): Promise<{ status: number; accept: string | undef
   })
 }
 
-describe("an application that offers it is asked for a tunnel", () => {
-  it("by a caller over HTTP/2, and what that sent ahead comes first", async () => {
+describe("an application that supports it gets a tunnel", () => {
+  it("from a caller over HTTP/2, with its early bytes first", async () => {
     await start(true)
-    // The first request on its connection, so it is not known yet what the application supports.
+    // The first request on its connection, so the application's SETTINGS are not known yet.
     const stream = (await session()).request(connect("/chat"))
     stream.write("early ")
     const [headers] = await once(stream, "response")
@@ -91,7 +91,7 @@ describe("an application that offers it is asked for a tunnel", () => {
     expect(rig.rig.meters.records[0]).toMatchObject({ method: "GET", path: "/chat", status: 101, bytesReceived: 14 })
   })
 
-  it("by a caller over HTTP/1.1, whose challenge is answered for it", async () => {
+  it("from a caller over HTTP/1.1, whose challenge the proxy answers", async () => {
     await start(true)
     for (let time = 0; time < 2; time++) {
       const { status, accept, socket } = await upgrade("/chat")
@@ -113,7 +113,7 @@ describe("an application that offers it is asked for a tunnel", () => {
     await rig.rig.meters.until(meters => meters.records.length === 2)
   })
 
-  it("and hears of it when the caller throws it away", async () => {
+  it("and is told when the caller cancels it", async () => {
     await start(true)
     const stream = (await session()).request(connect("/chat"))
     await once(stream, "response")
@@ -140,8 +140,8 @@ describe("an application that offers it is asked for a tunnel", () => {
   })
 })
 
-describe("an application that does not offer it", () => {
-  it("answers the request as it is, which over HTTP/2 must not look like a tunnel", async () => {
+describe("an application that does not support it", () => {
+  it("answers the request itself, which over HTTP/2 must not look like a tunnel", async () => {
     await start(false)
     expect((await upgrade("/chat")).status).toBe(200)
     const stream = (await session()).request(connect("/chat"))
@@ -152,7 +152,7 @@ describe("an application that does not offer it", () => {
   })
 })
 
-it("tells the caller where there is no application", async () => {
+it("reports to the caller that the application is down", async () => {
   await start(true)
   await new Promise(resolve => rig.app.close(resolve))
   expect((await upgrade("/chat")).status).toBe(503)

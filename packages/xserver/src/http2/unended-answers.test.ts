@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Applications that speak HTTP/2 and leave a stream open behind an answer that has no content.
+// Applications that speak HTTP/2 and leave a stream open after a response without content.
 
 import { connect, createServer, type Socket } from "node:net"
 import { connectTcp, Http2Pool } from "@merlon/wire"
@@ -31,11 +31,11 @@ afterEach(async () => {
 
 interface Application {
   readonly rig: Rig
-  /** What it was sent. */
+  /** Frames that the application received. */
   readonly frames: readonly Frame[]
 }
 
-/** One that answers with these fields and then these frames, of which none need say that this was all. */
+/** An application that responds with these fields and then these frames, which need not end the stream. */
 async function start(
   fields: readonly (readonly [string, string])[],
   upstreamStreams: number,
@@ -93,7 +93,7 @@ const EMPTY = [
 ] as const
 
 test.each(EMPTY)(
-  "a stream left open behind the answer to %s %j is given up, and its place is free",
+  "a stream left open after the response to %s %j is reset, and its slot is free",
   async (method, fields) => {
     const { rig, frames } = await start(fields, 1)
     const client = new RawClient(rig.port)
@@ -111,7 +111,7 @@ test.each(EMPTY)(
   },
 )
 
-test.each(EMPTY)("who asks over HTTP/1.1 need not wait for the end of the answer to %s %j", async (method, fields) => {
+test.each(EMPTY)("an HTTP/1.1 caller need not wait for the end of the response to %s %j", async (method, fields) => {
   const { rig } = await start(fields, 10)
   const client = new Http1Client(connect({ host: "127.0.0.1", port: rig.port }))
   cleanups.push(() => client.socket.destroy())

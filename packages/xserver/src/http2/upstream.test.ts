@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HTTP/1.1 clients before an application that speaks HTTP/2 in clear.
+// HTTP/1.1 clients of an application that speaks HTTP/2 in cleartext.
 import { once } from "node:events"
 import { createServer, type Http2Server, type ServerHttp2Stream } from "node:http2"
 import { afterEach, expect, it, test } from "vitest"
@@ -25,7 +25,7 @@ async function start(serve: (stream: ServerHttp2Stream, headers: Record<string, 
   rig = await Rig.start({ h2c: typeof address === "object" && address !== null ? address.port : 0 })
 }
 
-it("asks and answers in each side's own words", async () => {
+it("translates requests and responses between the versions", async () => {
   await start((stream, headers) => {
     let content = ""
     stream.on("data", chunk => {
@@ -64,7 +64,7 @@ test.each([
   ["HEAD", { ":status": 200, "content-length": "5" }, "", /^HTTP\/1.1 200 [\s\S]*content-length: 5\r\n/],
   ["GET", { ":status": 204 }, "", /^HTTP\/1.1 204 /],
   ["GET", { ":status": 200, "content-length": "5" }, "hello", /\r\n\r\nhello$/],
-])("frames the answer to %s with %j", async (method, headers, content, expected) => {
+])("frames the response to %s with %j", async (method, headers, content, expected) => {
   await start(stream => {
     stream.respond(headers)
     stream.end(content)
@@ -84,7 +84,7 @@ it("does not switch protocols", async () => {
   expect(await client.response()).toMatch(/n$/)
 })
 
-it("tells an application that is down", async () => {
+it("reports an application that is down", async () => {
   await start(() => undefined)
   await new Promise(done => application.close(done))
   const client = await rig.client()

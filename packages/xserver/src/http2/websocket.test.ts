@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// WebSockets over HTTP/2 (RFC 8441) to an application that knows them by HTTP/1.1 alone.
+// WebSockets over HTTP/2 (RFC 8441) to an application that supports them over HTTP/1.1 only.
 
 import { createHash } from "node:crypto"
 import { once } from "node:events"
@@ -53,7 +53,7 @@ const asked = (path: string, protocol = "websocket") => ({
   "sec-websocket-version": "13",
 })
 
-it("switches, carries both ways, and ends with either side", async () => {
+it("switches, carries both directions, and ends with either side", async () => {
   const stream = (await ready()).request(asked("/chat"))
   const [headers] = await once(stream, "response")
   expect(headers).toMatchObject({ ":status": 200, "sec-websocket-protocol": "chat" })
@@ -67,7 +67,7 @@ it("switches, carries both ways, and ends with either side", async () => {
   expect(rig.rig.meters.records[0]).toMatchObject({ method: "GET", path: "/chat", status: 101 })
 })
 
-it("is judged like the upgrade it is", async () => {
+it("is judged like an upgrade", async () => {
   const stream = (await ready()).request(asked("/admin"))
   const [headers] = await once(stream, "response")
   expect(headers[":status"]).toBe(403)
@@ -82,7 +82,7 @@ it("is rejected if the protocol is not allowed", async () => {
   expect(seen).toEqual([])
 })
 
-it("ends for the application when the client throws it away", async () => {
+it("ends for the application when the client cancels it", async () => {
   let over = (): void => undefined
   const closed = new Promise<void>(resolve => {
     over = resolve
@@ -94,12 +94,12 @@ it("ends for the application when the client throws it away", async () => {
   await closed
 })
 
-describe("what a client sends ahead", () => {
+describe("early bytes of a client", () => {
   let received: string
   let answer: () => void
   let ended: Promise<unknown>
 
-  /** The application gets a request and answers it when it is told to. */
+  /** The application receives a request and answers it when the test calls `answer`. */
   async function start(reply: string): Promise<void> {
     received = ""
     rig.app.removeAllListeners("upgrade").removeAllListeners("connection")
@@ -116,7 +116,7 @@ describe("what a client sends ahead", () => {
     })
   }
 
-  /** Whatever was sent before has been read by then. */
+  /** Waits until the proxy has read everything that was sent before. */
   async function early(session: ClientHttp2Session, sent: (stream: ClientHttp2Stream) => void) {
     const stream = session.request(asked("/chat")).on("error", () => undefined)
     sent(stream)
@@ -127,7 +127,7 @@ describe("what a client sends ahead", () => {
 
   const SMUGGLED = "POST /admin HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n"
 
-  it("never reaches an application that does not switch, which would take it for a request", async () => {
+  it("never reach an application that does not switch, which would read them as a request", async () => {
     await start("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n")
     const stream = await early(await ready(), open => open.write(SMUGGLED))
     answer()
@@ -138,7 +138,7 @@ describe("what a client sends ahead", () => {
     expect(received).not.toContain("/admin")
   })
 
-  it("keeps no place of an application that does not answer in time", async () => {
+  it("occupy no slot of an application that does not answer in time", async () => {
     await rig.stop()
     rig = await startHttp2Rig("http/1.1", () => undefined, { limits: { responseTimeoutMs: 40 } })
     await start("")
@@ -149,7 +149,7 @@ describe("what a client sends ahead", () => {
     await ended
   })
 
-  it("keeps no place of one that speaks HTTP/2 and does not answer in time either", async () => {
+  it("occupy no slot of an HTTP/2 application that does not answer in time", async () => {
     await rig.stop()
     const settings = { enableConnectProtocol: true }
     rig = await startHttp2Rig("h2c", () => undefined, { raw: true, settings, limits: { responseTimeoutMs: 40 } })
@@ -158,7 +158,7 @@ describe("what a client sends ahead", () => {
     expect(headers[":status"]).toBe(504)
   })
 
-  it("comes when it has switched, with the end of it", async () => {
+  it("arrive after the switch, with the end of the stream", async () => {
     await start("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
     const stream = await early(await ready(), open => open.end("early"))
     answer()
@@ -168,7 +168,7 @@ describe("what a client sends ahead", () => {
     expect(received).toMatch(/\r\n\r\nearly$/)
   })
 
-  it("may be as much as a window holds, and goes on from there", async () => {
+  it("may fill the window, and continue from there", async () => {
     await start("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
     const stream = await early(await ready(), open => open.end(Buffer.alloc(1_000_000, "x")))
     answer()

@@ -79,8 +79,8 @@ const credentials = { certificateChain: "chain", privateKey: "key" }
 const held = (...resources: readonly VersionedResource[]): HeldResources =>
   HeldResources.none.with({ revision: 7, resources, removed: [] })
 
-describe("what the control plane sent", () => {
-  it("becomes one configuration", () => {
+describe("resources from the control plane", () => {
+  it("become one configuration", () => {
     expect(held(workload(), trust, policy("a"), keys).configuration(credentials, bootstrap)).toMatchObject({
       revision: 7,
       workload: {
@@ -105,7 +105,7 @@ describe("what the control plane sent", () => {
     })
   })
 
-  it("is changed by what an update brings and takes away, and stays what it was for who holds it", () => {
+  it("are changed by an update, without changing the previous value", () => {
     const before = held(workload(), trust, policy("a"), policy("b"))
     const after = before.with({ revision: 8, resources: [policy("c")], removed: ["policy/AuthorizationPolicy/foo/a"] })
     const names = (value: HeldResources): readonly string[] =>
@@ -117,18 +117,18 @@ describe("what the control plane sent", () => {
 
   it.each([
     [
-      "another workload's",
+      "for another workload",
       held(workload({ name: "other" }), trust),
       /configuration of foo\/other, not of foo\/httpbin-1/,
     ],
     ["without a workload", held(trust), /no workload/],
     ["without trust", held(workload()), /no trust/],
     ["with a policy that cannot be read", held(workload(), trust, policy("a", { action: "MAYBE" })), /cannot be read/],
-  ])("is rejected %s", (_, value, message) => {
+  ])("are rejected %s", (_, value, message) => {
     expect(() => value.configuration(credentials, bootstrap)).toThrow(message)
   })
 
-  it("is rejected if a resource is not a message of ours", () => {
+  it("are rejected if one is not a message of ours", () => {
     const garbage = { name: "policy/x", version: "1", value: Buffer.from("garbage") }
     expect(() => held(garbage)).toThrow(/`policy\/x` cannot be read/)
   })

@@ -33,7 +33,7 @@ export class HeldResources {
     this.#held = held
   }
 
-  /** Throws where a resource cannot be read. */
+  /** Throws if a resource cannot be read. */
   with({ revision, resources, removed }: Update): HeldResources {
     const held = new Map(this.#held)
     for (const name of removed) held.delete(name)
@@ -58,7 +58,7 @@ export class HeldResources {
     return undefined
   }
 
-  /** Throws where what was sent is not enough to enforce anything, or not meant for this workload. */
+  /** Throws if the resources do not suffice for a configuration, or are not for this workload. */
   configuration(credentials: WorkloadCredentials | undefined, bootstrap: Bootstrap): Configuration {
     const contents = [...this.#held.values()].map(({ content }) => content)
     const spec = workloadAmong(contents)
@@ -103,7 +103,7 @@ function workloadAmong(contents: readonly ProxyResource[]): WorkloadSpec {
   throw new Error("the control plane sent no workload")
 }
 
-// A configuration for another workload would be enforced as faithfully as our own, so it is rejected.
+// The proxy would enforce another workload's configuration just as well, so it is rejected.
 function checkWorkload({ namespace, name, mesh }: WorkloadSpec, { workload, names }: Bootstrap): void {
   if (namespace !== workload.namespace || name !== workload.name) {
     throw new Error(`this is the configuration of ${namespace}/${name}, not of ${workload.namespace}/${workload.name}`)
@@ -123,7 +123,7 @@ function pick({ namespace, name, serviceAccount, labels, services }: WorkloadSpe
   return { namespace, name, serviceAccount, labels, services }
 }
 
-// One that cannot be read fails the whole revision: without it, what remains could allow more than was meant.
+// A policy that cannot be read fails the whole revision: the remaining policies could allow more than intended.
 function policy(value: unknown, mesh: MeshConfig): PolicyDocument {
   const { document, errors } = validate(value, mesh.names)
   if (document === undefined) throw new Error(`a policy cannot be read: ${errors[0]?.message ?? "it is no document"}`)

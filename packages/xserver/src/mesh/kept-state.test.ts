@@ -23,7 +23,7 @@ const held = HeldResources.none.with({
 const credentials = { certificateChain: "chain", privateKey: "key" }
 const file = () => join(folder, "mesh-state.json")
 
-it("gives back what was kept, readable by its owner only", () => {
+it("returns what was kept, readable by its owner only", () => {
   keepState(folder, { held, since: 7, credentials })
   const kept = keptState(folder)
   expect(keptCredentials(folder)).toEqual(credentials)
@@ -33,7 +33,7 @@ it("gives back what was kept, readable by its owner only", () => {
   for (const name of readdirSync(folder)) expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600)
 })
 
-it("uses no state in which any one character was changed", () => {
+it("rejects a state in which any character was changed", () => {
   keepState(folder, { held, since: 7, credentials: undefined })
   const text = readFileSync(file(), "latin1")
   for (let at = 0; at < text.length; at++) {
@@ -42,7 +42,7 @@ it("uses no state in which any one character was changed", () => {
   }
 })
 
-it("names versions by what it holds, whatever the file calls them", () => {
+it("computes versions from the contents, whatever the file says", () => {
   const forged: ProxyResource = { kind: "keySet", keySet: { id: "x", jwks: '{"keys":[{}]}' } }
   const value = Buffer.from(encodeProxyResource(forged)).toString("base64")
   const resources = [{ name: "keys/x", version: resourceVersion(keys), value }]
@@ -53,28 +53,28 @@ it("names versions by what it holds, whatever the file calls them", () => {
 it.each([
   ["credentials", { credentials }],
   ["papers", { papers: credentials }],
-])("takes only the %s of a state without checksum", (_, fields) => {
+])("uses only the %s of a state without checksum", (_, fields) => {
   writeFileSync(file(), JSON.stringify({ version: 1, revision: 1, resources: [], ...fields }))
   expect(keptState(folder)).toBeUndefined()
   expect(keptCredentials(folder)).toEqual(credentials)
-  // They may be nowhere else.
+  // This file may be the only place that has them.
   removeState(folder)
   expect(keptCredentials(folder)).toEqual(credentials)
 })
 
-it("removes state and keeps the credentials", () => {
+it("removes the state and keeps the credentials", () => {
   keepState(folder, { held, since: 7, credentials })
   removeState(folder)
   expect(keptState(folder)).toBeUndefined()
   expect(keptCredentials(folder)).toEqual(credentials)
 })
 
-it("throws where state cannot be removed", () => {
+it("throws if the state cannot be removed", () => {
   mkdirSync(file())
   expect(() => removeState(folder)).toThrow()
 })
 
-it("has nothing where nothing was kept", () => {
+it("returns nothing if nothing was kept", () => {
   expect(keptState(folder)).toBeUndefined()
 })
 
@@ -82,7 +82,7 @@ it.each([
   ["cut short", '{"version":2,"revi'],
   ["of another version", '{"version":3}'],
   ["without resources", '{"version":2}'],
-  ["with a resource that is none", '{"version":2,"revision":1,"resources":[{"name":"a","value":"AAAA"}]}'],
+  ["with an invalid resource", '{"version":2,"revision":1,"resources":[{"name":"a","value":"AAAA"}]}'],
 ])("rejects a state %s", (_, text) => {
   writeCheckedFile(folder, "mesh-state.json", text)
   expect(() => keptState(folder)).toThrow()

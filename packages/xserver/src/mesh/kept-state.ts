@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a mesh member keeps on disk: the enforced resources, and in a separate file its key and certificate. With it a
-// proxy starts while the control plane is away, and later requests only what it lacks. INVARIANT: the versions it then
-// claims to have are computed from the contents, never read from disk.
+// What a mesh member keeps on disk: the enforced resources, and in a separate file its key and certificate. With them a
+// proxy starts while the control plane is down, and later requests only what it lacks. INVARIANT: the versions that it
+// then reports are computed from the contents, never read from disk.
 
 import { decodeProxyResource, resourceVersion } from "@merlon/xds"
 import type { WorkloadCredentials } from "@merlon/xds/client"
@@ -15,7 +15,7 @@ const CREDENTIALS_NAME = "credentials.json"
 
 export interface KeptState {
   readonly held: HeldResources
-  /** When the resources came, by the wall clock. */
+  /** When the resources were received, by the wall clock. */
   readonly since: number
   readonly credentials: WorkloadCredentials | undefined
 }
@@ -26,15 +26,15 @@ export function keepState(folder: string, { held, since, credentials }: KeptStat
   writeCheckedFile(folder, NAME, JSON.stringify({ version: VERSION, revision: held.revision, since, resources }))
 }
 
-/** For state that could not be replaced: after a restart it would be enforced instead of what is in force now. */
+/** Called for state that could not be replaced: after a restart it would be enforced instead of the current one. */
 export function removeState(folder: string): void {
-  // Of the first version only the credentials are ever used again, and they may be nowhere else.
+  // Only the credentials of the first version are ever used again, and they may exist nowhere else.
   if (!isFirstVersion(readPrivateFile(folder, NAME))) removePrivateFile(folder, NAME)
 }
 
-/** Undefined where there is none. Throws where there is one that cannot be used: half a state is no state. */
+/** Undefined if there is none. Throws if it cannot be used: an incomplete state is not used in part. */
 export function keptState(folder: string): Omit<KeptState, "credentials"> | undefined {
-  // The first version has no checksum, so nothing tells whether it still is what the control plane sent.
+  // The first version has no checksum, so it cannot be verified.
   if (isFirstVersion(readPrivateFile(folder, NAME))) return undefined
   const text = readCheckedFile(folder, NAME)
   if (text === undefined) return undefined
@@ -53,13 +53,13 @@ export function keptState(folder: string): Omit<KeptState, "credentials"> | unde
   return { held, since: typeof since === "number" ? since : 0 }
 }
 
-/** Undefined where there are none. Throws where they cannot be used. */
+/** Undefined if there are none. Throws if they cannot be used. */
 export function keptCredentials(folder: string): WorkloadCredentials | undefined {
   const text = readCheckedFile(folder, CREDENTIALS_NAME)
   if (text !== undefined) return JSON.parse(text)
   const state = readPrivateFile(folder, NAME)
   if (state === undefined || !isFirstVersion(state)) return undefined
-  // Releases up to 0.1 called the credentials papers.
+  // Releases up to 0.1 stored the credentials as `papers`.
   const { papers, credentials = papers } = JSON.parse(state)
   return credentials ?? undefined
 }

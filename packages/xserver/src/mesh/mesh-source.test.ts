@@ -72,9 +72,9 @@ function resourcesOf({ bundle, fingerprint }: Authority, ports: readonly number[
   return [resource("workload", { kind: "workload", workload }), resource("trust", { kind: "trust", trust })]
 }
 
-/** What proxies answered: a revision, or why it was rejected. */
+/** Replies of proxies: an acknowledged revision, or the reason for which one was rejected. */
 const answers: (number | string)[] = []
-/** What each proxy said of its application on the stream of an acknowledgement. */
+/** Exposed ports that each proxy had reported when it acknowledged. */
 const exposures: unknown[] = []
 
 async function serve(authority: Authority, revision: number, served = resourcesOf(authority)): Promise<MeshServer> {
@@ -141,7 +141,7 @@ function bootstrapFor(server: MeshServer, { bundle }: Authority): Bootstrap {
   return bootstrap
 }
 
-/** Every configuration that it has enforced. */
+/** Every configuration that the source has had enforced. */
 async function started(bootstrap: Bootstrap, reportsExposure = false): Promise<readonly Configuration[]> {
   const source = new MeshSource({ bootstrap, logger: pino({ level: "silent" }), reportsExposure })
   closing.unshift(() => source.close())
@@ -181,7 +181,7 @@ const deny = (path: string): VersionedResource =>
     },
   })
 
-it("is sent again what its disk has changed, under whatever version it was kept", async () => {
+it("receives again what was changed on its disk, whatever version it was kept under", async () => {
   const authority = newAuthority()
   const sent = [...resourcesOf(authority), deny("/admin")]
   const bootstrap = bootstrapFor(await serve(authority, 1, sent), authority)
@@ -191,12 +191,12 @@ it("is sent again what its disk has changed, under whatever version it was kept"
   await expect.poll(() => JSON.stringify(enforced.at(-1)?.policies)).toContain("/admin")
 })
 
-/** As on a full disk: nothing new can be written. */
+/** As on a full disk: no new file can be written. */
 function blockWrites(): void {
   mkdirSync(join(state(), `mesh-state.json.${process.pid}.new`, "in the way"), { recursive: true })
 }
 
-it("has no older state to start from where the newer one could not be kept", async () => {
+it("keeps no older state to start from if the newer one could not be written", async () => {
   const authority = newAuthority()
   const bootstrap = bootstrapFor(await serve(authority, 2), authority)
   keepRevision1(authority)
@@ -207,10 +207,10 @@ it("has no older state to start from where the newer one could not be kept", asy
   expect(keptState(state())).toBeUndefined()
 })
 
-it("does not acknowledge what an older state on disk would undo", async () => {
+it("does not acknowledge a revision that an older state on disk would undo", async () => {
   const authority = newAuthority()
   const bootstrap = bootstrapFor(await serve(authority, 2), authority)
-  // Neither a file can be put there, nor this removed like one.
+  // A folder in the file's place can be neither replaced nor removed like a file.
   mkdirSync(join(state(), "mesh-state.json", "in the way"), { recursive: true })
   answers.length = 0
   const enforced = await started(bootstrap)
@@ -218,13 +218,13 @@ it("does not acknowledge what an older state on disk would undo", async () => {
   expect(enforced.at(-1)?.revision).toBe(2)
 })
 
-it("acknowledges nothing before it has said that the application answers past it", {
+it("acknowledges nothing before it has reported that the application bypasses it", {
   tags: ["needs/linux"],
 }, async () => {
   const application = createServer().listen(0, "0.0.0.0")
   closing.push(() => application.close())
   await once(application, "listening")
-  const { port } = application.address() as AddressInfo // of a TCP server
+  const { port } = application.address() as AddressInfo // a TCP server has an AddressInfo
   const authority = newAuthority()
   const bootstrap = bootstrapFor(await serve(authority, 1, resourcesOf(authority, [port])), authority)
   exposures.length = 0

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configurations from the control plane. A revision is acknowledged when it is enforced, or rejected as a whole. The
-// control plane may go away at any time; the enforced revision stays.
+// Configurations from the control plane. A revision is acknowledged when it is enforced, or rejected as a whole. If the
+// control plane goes down, the enforced revision stays in effect.
 
 import { readFileSync, statSync } from "node:fs"
 import { PROXY_RESOURCE } from "@merlon/xds"
@@ -24,21 +24,27 @@ import { Observations, type ReportedCalls } from "./observations.js"
 import { StateKeeper } from "./state-keeper.js"
 
 const EXPOSURE_MS = 10_000
-/** What was kept is enforced already: reading a gRPC library must not hold up the first requests. */
+/**
+ * Delay before connecting when a kept state is enforced already: loading the gRPC library must not delay the first
+ * requests.
+ */
 const BREATH_MS = 100
 
 export interface MeshSourceOptions {
   readonly bootstrap: Bootstrap
   readonly logger: Logger
-  /** Of this program, for operators. */
+  /** The version of this program, for operators. */
   readonly version?: string
-  /** Whether to report ports at which the application answers past this proxy. In a Pod, connections are captured. */
+  /**
+   * Whether to report ports on which the application accepts connections that bypass this proxy. In a Pod, connections
+   * are captured.
+   */
   readonly reportsExposure?: boolean
-  /** What else is asked for on the proxy's stream: the routes of the calls that the workload makes. */
+  /** Further subscriptions on the proxy's stream: the routes of the calls that the workload makes. */
   readonly subscriptions?: readonly Subscription[]
-  /** The calls that the workload makes, where this proxy takes them. */
+  /** The calls that the workload makes, if this proxy carries them. */
   readonly calls?: ReportedCalls | undefined
-  /** Whether it answers gateways instead of standing in front of the workload. */
+  /** Whether it answers questions of gateways instead of proxying for the workload. */
   readonly isAuthorizer?: boolean
 }
 
@@ -51,11 +57,14 @@ export class MeshSource implements ConfigurationSource {
   #sink: Sink | undefined
   #held: HeldResources
   #heldSince: number
-  /** Changes of credentials and of resources one after the other: each is made from what the one before left. */
+  /**
+   * Runs changes of credentials and of resources one after the other, because each builds on the result of the previous
+   * one.
+   */
   readonly #changes = new Lane()
   #enforced: () => void = () => undefined
   #connecting: NodeJS.Timeout | undefined
-  /** Until it has been asked, an application that is to be asked does not count as ready. */
+  /** A probed application does not count as ready until its first probe. */
   #applicationReady: boolean
   #ports: Configuration["ports"] = []
   #exposed = ""
@@ -73,7 +82,8 @@ export class MeshSource implements ConfigurationSource {
         : new StateKeeper({ folder: bootstrap.state, logger, replaced: () => this.#client.sayAgain() })
     this.#applicationReady = bootstrap.probe === undefined
     this.#held = kept?.held ?? HeldResources.none
-    // When it came, not when we started: the bundle may have changed in between, while we were not connected.
+    // When the resources were received, not when this process started: the bundle may have changed in between, while we
+    // were not connected.
     this.#heldSince = kept?.since ?? 0
     this.#client = new MeshClient(this.#clientOptions())
     this.#enrolment = new Enrolment(
@@ -110,7 +120,7 @@ export class MeshSource implements ConfigurationSource {
     return this.#client.isAway
   }
 
-  /** For those who gave subscriptions: other names are wanted now. */
+  /** Called by the owner of `subscriptions` when it needs other names. */
   resubscribe(typeUrl: string): void {
     this.#client.resubscribe(typeUrl)
   }
@@ -145,7 +155,7 @@ export class MeshSource implements ConfigurationSource {
     this.#client.close()
   }
 
-  /** Without credentials every handshake would fail, so they come before the first configuration. */
+  /** Without credentials every handshake would fail, so they are obtained before the first configuration. */
   #connect(): void {
     void this.#enrolment.start().then(() => {
       if (this.#sink !== undefined) this.#client.start()
@@ -174,7 +184,8 @@ export class MeshSource implements ConfigurationSource {
       this.#sink?.rejected(error)
       throw error
     }
-    // Before the acknowledgement, by which the workload counts as ready, and after all is kept. A new stream says what was found.
+    // Runs after everything is kept and before the acknowledgement, which makes the workload count as ready. A new
+    // stream reports the result.
     await this.#lookForExposure()
     const { trust } = this.#held
     if (trust !== undefined && this.#enrolment.signer(trust.bundle) !== trust.signer) void this.#enrolment.renew()
@@ -186,7 +197,7 @@ export class MeshSource implements ConfigurationSource {
     try {
       this.#keeper?.keep({ held: this.#held, since: this.#heldSince, credentials })
     } catch (error) {
-      // The certificate is in use; what could not be kept is tried again.
+      // The certificate is in use; writing the state is retried.
       this.#options.logger.error({ error: messageOf(error) }, "an older configuration is still on disk")
     }
   }
@@ -199,7 +210,7 @@ export class MeshSource implements ConfigurationSource {
     this.#enforced()
   }
 
-  /** Now and then: an application may begin to listen at any time. */
+  /** Runs periodically, because an application may start to listen at any time. */
   async #lookForExposure(): Promise<void> {
     if (this.#options.reportsExposure !== true) return
     clearTimeout(this.#exposure)
@@ -228,7 +239,7 @@ export class MeshSource implements ConfigurationSource {
           signer: this.#signer(),
           version,
           certificateNotAfter: this.#enrolment.notAfter,
-          // Sent only if it is not ready, so that peers need not know the field.
+          // Sent only if the application is not ready, so that older peers need not know the field.
           application: this.#applicationReady ? undefined : "not ready",
           exposed: this.#exposed === "" ? undefined : this.#exposed,
           calls: this.#options.calls?.taken,
@@ -255,8 +266,9 @@ export class MeshSource implements ConfigurationSource {
   }
 
   /**
-   * What the control plane last told us to trust counts, or a retired root would go on vouching for control planes. A
-   * file that came after that is newer trust: it lets in a proxy that was away while the root changed.
+   * The trust bundle that the control plane sent last replaces the file, or a retired root could still authenticate a
+   * control plane. A file that was written after that is newer: it helps a proxy that was offline while the root
+   * changed.
    */
   #controlPlaneRoots(): string {
     const { trustBundle } = this.#options.bootstrap
@@ -275,7 +287,7 @@ export class MeshSource implements ConfigurationSource {
   }
 }
 
-// A token that is not there yet, or no longer, is no reason to stop: the certificate may still do.
+// A missing token is no reason to stop: the certificate may still be valid.
 function tokenIn(path: string): { token?: string } {
   try {
     return { token: readFileSync(path, "utf8").trim() }

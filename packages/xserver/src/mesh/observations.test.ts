@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the control plane receives: every count once, whatever happens to streams; decisions only while a client follows
-// them.
+// The reports to the control plane: every count once, whatever happens to streams; decisions only while a client
+// follows them.
 
 import type { ObservedCall } from "@merlon/policy/ledger"
 import { MAX_DESTINATIONS, type Observation } from "@merlon/xds"
@@ -91,7 +91,7 @@ describe("counts", () => {
 })
 
 describe("decisions", () => {
-  it("are sent while a client follows, and no longer than the stream lasts", async () => {
+  it("are sent while a client follows, but not longer than the stream exists", async () => {
     const { connect, listener } = stage()
     const stream = connect()
     stream.asked({ kind: "follow", on: true })
@@ -101,7 +101,7 @@ describe("decisions", () => {
     expect(listener()).toBeUndefined()
   })
 
-  it("are found by their id, and the last ones when asked for", async () => {
+  it("are found by their id, and the last ones on request", async () => {
     const { connect } = stage()
     const { said, asked } = connect()
     asked({ kind: "find", inquiry: 1, id: "abc" })
@@ -116,7 +116,7 @@ describe("decisions", () => {
   })
 })
 
-it("tells what the workload called when it is asked, as much as fits into a message", () => {
+it("reports the calls of the workload on request, as many as fit into a message", () => {
   const destinations = Array.from({ length: MAX_DESTINATIONS + 1 }, (_, n) => ({
     ...{ destination: `web${n}.app:80`, inMesh: true, transport: "mtls" as const },
     ...{ count: 1, failures: 0, firstSeen: 1, lastSeen: 2 },

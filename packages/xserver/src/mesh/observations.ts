@@ -19,17 +19,20 @@ import type { DecisionSummary } from "../observe/decisions.js"
 import type { Observed } from "../observe/observed.js"
 
 const EVERY_MS = 5_000
-/** After so many turns without a word, a batch is sent again: a control plane that had no room for it has dropped it. */
+/**
+ * After this many turns without an acknowledgement a batch is sent again: a control plane without room for it has
+ * dropped it.
+ */
 const AGAIN_AFTER = 6
-/** Of a control plane that is away; then the oldest go, and are counted. */
+/** Limit while the control plane is down; beyond it the oldest are dropped, and counted. */
 const MAX_PENDING = 4_000
 const MAX_EXPLANATION = 500_000
 
 /** The calls that the workload makes, as reported to the control plane. */
 export interface ReportedCalls {
-  /** Captured in the Pod, or sent here by programs that have `http_proxy` set. */
+  /** Captured in the Pod, or sent here by programs that set `http_proxy`. */
   readonly taken: "captured" | "http_proxy"
-  /** The one called last first. */
+  /** Most recently called first. */
   destinations(): readonly CalledDestination[]
 }
 
@@ -129,7 +132,7 @@ export class Observations implements ObservationSource {
 
   #decided(decisions: readonly DecisionSummary[], leftOut: number): void {
     this.#leftOut += leftOut
-    // A control plane that does not read gets numbers alone.
+    // A control plane that does not read gets only the number of decisions.
     if (!this.#roomy) this.#leftOut += decisions.length
     const told = this.#roomy ? decisions.slice(0, MAX_DECISIONS).map(decision => observedDecision(decision, false)) : []
     this.#roomy = this.#say?.({ kind: "decisions", decisions: told, leftOut: this.#leftOut }) ?? true
@@ -144,7 +147,7 @@ export class Observations implements ObservationSource {
   }
 
   async #take(): Promise<void> {
-    // Calls that were counted and cannot be read are lost, and readers of the ledger have to know that.
+    // Calls that were counted but cannot be read are lost, and readers of the ledger have to know that.
     const report = await this.#observed?.takeCalls().catch(() => ({ calls: [], forgotten: 1 }))
     for (const call of report?.calls ?? []) this.#pending.add(call)
     this.#forgotten += report?.forgotten ?? 0

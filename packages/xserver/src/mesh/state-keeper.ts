@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Saves the enforced state for the next start. If the disk write fails, the older state is removed, because it would be
-// enforced after a restart without the control plane; the write is retried until it succeeds.
+// Saves the enforced state for the next start. If the disk write fails, the older state is removed, because a restart
+// without the control plane would enforce it. The write is retried until it succeeds.
 
 import { messageOf } from "@merlon/xds/runtime"
 import type { Logger } from "pino"
@@ -11,7 +11,7 @@ const RETRY_MS = 5_000
 export interface StateKeeperOptions {
   readonly folder: string
   readonly logger: Logger
-  /** Called when state that could be neither replaced nor removed has been replaced at last. */
+  /** Called when state that could be neither replaced nor removed has finally been replaced. */
   readonly replaced: () => void
 }
 
@@ -24,7 +24,7 @@ export class StateKeeper {
     this.#options = options
   }
 
-  /** Throws if an older state is left on disk: what is in force would not survive a restart. */
+  /** Throws if an older state stays on disk: the enforced one would not survive a restart. */
   keep(state: KeptState): void {
     const { folder, logger, replaced } = this.#options
     clearTimeout(this.#retry)
@@ -49,7 +49,7 @@ export class StateKeeper {
       removeState(this.#options.folder)
     } catch (error) {
       this.#isStale = true
-      // Fails closed: not acknowledged, because a restart would undo it.
+      // Fails closed: the revision is not acknowledged, because a restart would undo it.
       throw new Error(
         `the state in \`${this.#options.folder}\` can be neither replaced (${messageOf(failure)}) nor removed (${messageOf(error)}); a restart would enforce an older configuration`,
       )

@@ -3,10 +3,10 @@
 
 import type { LineOutput } from "@merlon/xds/runtime"
 
-/** JSON for machines or text for people. */
+/** JSON for machines or text for humans. */
 export type AccessLogFormat = "json" | "text" | "off"
 
-/** One record as a line, with its end. */
+/** One record as a line, including the line break. */
 export type LogLine<R> = (record: R, time: Date) => string
 
 const FLUSH_BYTES = 64 * 1024

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is counted of calls: shapes with their rules, nothing of the message, and never more than there is room for.
+// Counted calls: shapes with their rules, nothing of the message, and bounded in number.
 
 import type { Judgement } from "@merlon/policy/authorization"
 import { describe, expect, it } from "vitest"
@@ -14,7 +14,7 @@ function record(part: Partial<RequestRecord> = {}): RequestRecord {
     stage: "allow",
     attributes: { http: { path: "/normalised/7" }, token: { issuer: "https://issuer.example" } },
     decision: { verdict: "allow", stage: "allow", rule: RULE, audit: undefined, shadow: undefined },
-  } as unknown as Judgement // as much of one as is looked at
+  } as unknown as Judgement // only the fields that the counter reads
   return {
     protocol: "http/1.1",
     judgement,
@@ -36,7 +36,7 @@ function record(part: Partial<RequestRecord> = {}): RequestRecord {
 }
 
 describe("a call", () => {
-  it("is counted under who called, what was judged and which rule settled it", () => {
+  it("is counted by its caller, what was judged, and the rule that decided it", () => {
     const counter = new CallCounter("foo/httpbin-1")
     counter.count(record(), 10)
     counter.count(record(), 30)
@@ -54,7 +54,7 @@ describe("a call", () => {
     })
   })
 
-  it("is reported once, and counted anew from then on", () => {
+  it("is reported once, and counted from zero afterwards", () => {
     const counter = new CallCounter("foo/httpbin-1")
     counter.count(record(), 10)
     counter.take()
@@ -63,7 +63,7 @@ describe("a call", () => {
     expect(counter.take().calls).toMatchObject([{ firstSeen: 50, count: 1 }])
   })
 
-  it("without identity is known by its address, a connection has neither method nor path", () => {
+  it("without identity has its address, and a connection has neither method nor path", () => {
     const counter = new CallCounter("foo/httpbin-1")
     const judgement = { verdict: "deny", stage: "transport", mode: "STRICT", reply: undefined } as const
     counter.count(record({ peer: undefined, protocol: "tcp", method: "", path: "", judgement }), 1)
@@ -79,7 +79,7 @@ describe("a call", () => {
     expect(call).not.toHaveProperty("path")
   })
 
-  it("is counted apart from every other, again when both have come before", () => {
+  it("is counted separately from every other, also when both are known", () => {
     const counter = new CallCounter("foo/httpbin-1")
     const other = { policy: { namespace: "foo", name: "other" }, rule: 0 }
     const judged = (attributes: object, part: object) =>
@@ -113,7 +113,7 @@ describe("a call", () => {
     expect(counter.take().calls.map(({ count }) => count)).toEqual(apart.map(() => 3))
   })
 
-  it("of a template is counted with its template and apart from others", () => {
+  it("of a template is counted by its template, and separately from others", () => {
     const counter = new CallCounter("foo/httpbin-1")
     const call = (path: string, part: Partial<RequestRecord> = {}) =>
       counter.count(record({ judgement: undefined, path, ...part }), 1)
@@ -134,7 +134,7 @@ describe("a call", () => {
     expect(counter.take().calls).toMatchObject([{ path: "/orders/{*}/items", count: 1 }])
   })
 
-  it("that could not be read as a request counts as a message", () => {
+  it("that could not be parsed as a request counts as a message", () => {
     const counter = new CallCounter("foo/httpbin-1")
     counter.count(record({ judgement: undefined, method: "\u0000<", path: "/x" }), 1)
     expect(counter.take().calls).toMatchObject([{ stage: "message", verdict: "deny", method: "*", path: "/x" }])
@@ -142,7 +142,7 @@ describe("a call", () => {
 })
 
 describe("hostile calls", () => {
-  it("of any number of paths, methods and addresses are so many shapes and no more", () => {
+  it("with many paths, methods and addresses have a bounded number of shapes", () => {
     const counter = new CallCounter("foo/httpbin-1")
     for (let n = 0; n < 20_000; n++) {
       const word = n.toString(26).replaceAll(/\d/g, digit => String.fromCharCode(113 + Number(digit)))
@@ -164,7 +164,7 @@ describe("hostile calls", () => {
     expect(new Set(calls.map(({ address }) => address)).size).toBeLessThanOrEqual(257)
   })
 
-  it("with long paths are known by what they look like", () => {
+  it("with long paths are counted by a template", () => {
     const counter = new CallCounter("foo/httpbin-1")
     for (let n = 0; n < 3; n++)
       counter.count(record({ judgement: undefined, path: `/files/${"x".repeat(8_000)}${n}` }), n)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts calls by their shape. A request of a known shape costs two map lookups, by its caller and its path or, if the
-// path has an identifier, by where its template ends, and builds no text. The full shape is computed when it is new and
-// reported on request. Callers choose paths, methods and addresses, so each has a bound.
+// Counts calls by their shape. A request of a known shape costs two map lookups and builds no text: one by its caller,
+// and one by its path or, if the path has an identifier, by where its template ends. The full shape is computed when it
+// is new and reported on request. Callers choose paths, methods and addresses, so each has a bound.
 
 import {
   type CallRule,
@@ -17,10 +17,10 @@ import type { RequestRecord } from "./meters.js"
 import { ownText } from "./own-text.js"
 import { ruleOf } from "./reason.js"
 
-/** What was seen since it was last asked for. */
+/** Calls since the previous report. */
 export interface CallReport {
   readonly calls: readonly ObservedCall[]
-  /** Shapes that were let go for others. */
+  /** Shapes that were dropped to make room for others. */
   readonly forgotten: number
 }
 
@@ -36,18 +36,22 @@ interface Known extends Traits {
 }
 
 const MAX_KNOWN = 2_048
-/** Of one caller and path. They are looked through one by one; who sends more has them told apart anew each time. */
+/**
+ * Entries of one caller and path. They are searched one by one; calls beyond the limit compute their shape each time.
+ */
 const MAX_ALIKE = 16
 const MAX_SHAPES = 1_024
 const MAX_ADDRESSES = 256
 const MAX_METHODS = 32
-/** A longer path costs more as a key than as its template. */
+/** A longer path costs more as a key than its template does. */
 const LONG_PATH = 256
 const METHOD = /^[A-Z-]+$/
 
 export class CallCounter {
   readonly #tallies = new Map<string, Tally>()
-  /** The same by caller, and by paths as they came where these are their own templates, else by where the template ends. */
+  /**
+   * The same tallies by caller, and then by path if the path is its own template, or else by where the template ends.
+   */
   readonly #known = new Map<string, Map<string | TemplatePlace, Known[]>>()
   #knownCount = 0
   #folded = new CallSet(MAX_SHAPES)
@@ -56,7 +60,7 @@ export class CallCounter {
   readonly #methods = new Set<string>()
   #workload: string
 
-  /** `namespace/name` of whom the proxy stands in front of. */
+  /** `namespace/name` of the proxied workload. */
   constructor(workload: string) {
     this.#workload = workload
   }
@@ -95,7 +99,7 @@ export class CallCounter {
     return tally
   }
 
-  /** A path with an identifier in it may never come again, and its template comes with every one of them. */
+  /** A path with an identifier may never occur again, but its template occurs with every identifier. */
   #pathKey(record: RequestRecord, { shape }: Tally): string | TemplatePlace {
     if (record.protocol === "tcp") return ""
     const judged = pathOf(record)
@@ -117,7 +121,7 @@ export class CallCounter {
     return tally
   }
 
-  /** Begins to count anew. */
+  /** Returns the counts and starts from zero. */
   take(): CallReport {
     for (const tally of this.#tallies.values()) {
       if (tally.count > 0) this.#folded.add(seen(tally))
@@ -167,7 +171,7 @@ export class CallCounter {
   }
 }
 
-/** Kept under a text of its own. */
+/** Text keys are copied, because a substring keeps its parent in memory. */
 function entryOf<K, T>(map: Map<K | string, T>, key: K | string, make: () => T): T {
   const known = map.get(key)
   if (known !== undefined) return known
@@ -176,7 +180,7 @@ function entryOf<K, T>(map: Map<K | string, T>, key: K | string, make: () => T):
   return made
 }
 
-/** What was judged is the normalised path; what was never judged is told as it came. */
+/** The normalised path, which was judged; if nothing was judged, the path as received. */
 function pathOf({ judgement, path }: RequestRecord): string {
   const attributes = judgement !== undefined && "attributes" in judgement ? judgement.attributes : undefined
   return attributes?.http?.path ?? path

@@ -12,7 +12,7 @@ const MAX_METHOD = 24
 
 export type Named = Pick<RuleRef, "policy" | "rule">
 
-/** Besides caller and path: what tells requests apart that are counted apart. */
+/** Besides caller and path: the traits that separate calls in the counts. */
 export interface Traits {
   readonly port: number
   readonly method: string
@@ -47,7 +47,7 @@ export function traitsOf({ judgement, method, port }: RequestRecord): Traits {
   }
 }
 
-/** Whether `traitsOf` the record would be these; written out, since it is asked for every request. */
+/** Whether `traitsOf` the record would equal these; written out because it runs for every request. */
 export function isAlike(known: Traits, { judgement, method, port }: RequestRecord): boolean {
   if (known.port !== port || known.method !== methodOf(method)) return false
   if (judgement === undefined) return known.verdict === undefined
@@ -67,7 +67,7 @@ function isSameRule(one: Named | undefined, other: Named | undefined): boolean {
   return one.policy.name === other.policy.name && one.policy.namespace === other.policy.namespace
 }
 
-/** Strangers choose methods too, and what is counted is kept. */
+/** Any caller can invent methods, and counts are kept. */
 export function methodOf(method: string): string {
   return method.length > MAX_METHOD ? TOO_MANY : method
 }
@@ -76,7 +76,7 @@ function idOf(rule: Named | undefined): string {
   return rule === undefined ? "" : `${rule.policy.namespace}/${rule.policy.name}/${rule.rule}`
 }
 
-/** Only of a token that was verified: its issuer is one that a policy in force names. */
+/** Only of a verified token: its issuer is one that a current policy names. */
 export function issuerOf(judgement: Judged): string | undefined {
   return "attributes" in judgement ? judgement.attributes.token?.issuer : undefined
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams decisions while a client follows them. At most a fixed number per quarter of a second is sent; the rest is only
-// counted.
+// Streams decisions while a client follows them. At most a fixed number per quarter of a second is sent; the rest is
+// only counted.
 
 import type { DecisionSummary } from "./decisions.js"
 
@@ -28,7 +28,7 @@ export class DecisionTail {
     this.#leftOut = 0
   }
 
-  /** Described when there is room for it alone. */
+  /** `describe` is called only if there is room for its result. */
   add(describe: () => DecisionSummary): void {
     if (this.#listener === undefined) return
     if (this.#gathered.length < MAX_AT_ONCE) this.#gathered.push(describe())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last decisions, for `explain` by id. For a denial, the attributes are kept with the program that judged it, so that
-// the explanation can be computed on request; for an allowed request, only the summary.
+// The last decisions, for `explain` by id. For a denial, the attributes are kept with the program that judged it, so
+// that the explanation can be computed on request; for an allowed request, only the summary.
 
 import { explain, type Program, type RuleRef, ruleName, type Trace } from "@merlon/policy/authorization"
 import type { Attributes } from "@merlon/policy/request"
@@ -14,26 +14,28 @@ export interface DecisionSummary {
   readonly verdict: "allow" | "deny"
   readonly stage: string | undefined
   readonly protocol: string
-  /** The workload's own. */
+  /** The application port. */
   readonly port: number
   readonly method: string
   readonly path: string
   readonly status: number
   readonly peer: string | undefined
   readonly source: string
-  /** `namespace/name[0]`, where a rule settled it. */
+  /** `namespace/name[0]`, if a rule decided. */
   readonly rule: string | undefined
   readonly reason: string | undefined
   readonly shadow: string | undefined
-  /** Every policy, rule and field; for denials by authorization, while the program that decided is still in memory. */
+  /**
+   * Every policy, rule and field; only for denials by authorization, while the program that decided is still in memory.
+   */
   readonly explanation: Trace | undefined
 }
 
 type Evidence = { readonly program: WeakRef<Program>; readonly attributes: Attributes }
 
-// INVARIANT: holds nothing of the message but copies of bounded length, and no program: a judgement would keep alive
-// the request's headers and the program it was judged by, a piece of a text the whole text.
-// Written over instead of replaced: an object per request that outlives its request is what garbage collection is slow at.
+// INVARIANT: holds no more of the message than copies of bounded length, and no program: a judgement would keep the
+// request's headers and its program alive, and a substring its whole parent. Entries are overwritten instead of
+// replaced: objects that outlive their request are expensive for garbage collection.
 class Kept {
   time = 0
   id: string | undefined
@@ -49,7 +51,7 @@ class Kept {
   rule: Pick<RuleRef, "policy" | "rule"> | undefined
   reason: string | undefined
   shadow: string | undefined
-  // A program that is no longer in force may go: a thousand denials must not keep a thousand programs alive.
+  // A weak reference: a thousand denials must not keep a thousand replaced programs alive.
   evidence: Evidence | undefined
 
   write(record: RequestRecord, program: Program | undefined): void {
@@ -72,7 +74,7 @@ class Kept {
     this.evidence = evidenceOf(record, program)
   }
 
-  /** With `explained`, everything that can still be said about it, which costs as much as judging it anew. */
+  /** `explained` adds the explanation, which costs as much as judging the request again. */
   describe(explained: boolean): DecisionSummary {
     const { time, evidence, rule, ...summary } = this
     const program = evidence?.program.deref()
@@ -86,15 +88,14 @@ class Kept {
 }
 
 const CAPACITY = 1_000
-/** What the peer chose is kept up to this length; an explanation needs all of it, so beyond it there is none. */
-/** Headers are the peer's choice, so what is kept of them has a bound. */
+/** Headers are the peer's choice, so their copies have a bound. */
 const MAX_HEADER_CHARACTERS = 4_096
 
 export class Decisions {
   readonly #kept: Kept[] = []
   #next = 0
 
-  /** `program` is the one that denied the request, if one did. */
+  /** `program`: the one that denied the request, if it was denied. */
   add(record: RequestRecord, program: Program | undefined): Kept {
     let kept = this.#kept[this.#next]
     if (kept === undefined) {
@@ -123,7 +124,7 @@ function evidenceOf({ judgement }: RequestRecord, program: Program | undefined):
   return attributes && { program: new WeakRef(program), attributes }
 }
 
-/** Copies, with the headers that some rule asks about: only those matter to an explanation. */
+/** Copies, with only the headers that some rule reads: only those matter to an explanation. */
 function bounded(attributes: Attributes, program: Program): Attributes | undefined {
   const { http, remoteIp } = attributes
   if (http === undefined) return attributes
@@ -140,7 +141,7 @@ function bounded(attributes: Attributes, program: Program): Attributes | undefin
   }
   return {
     ...attributes,
-    // Behind trusted proxies it is cut from a header.
+    // Behind trusted proxies the address is a substring of a header.
     remoteIp: { ...remoteIp, text: ownText(remoteIp.text) },
     http: {
       ...http,
@@ -152,7 +153,7 @@ function bounded(attributes: Attributes, program: Program): Attributes | undefin
   }
 }
 
-// Computed once per program: denied callers must not make us walk through all rules each time.
+// Computed once per program: denied callers must not make the proxy walk through all rules each time.
 const ASKED = new WeakMap<Program, ReadonlySet<string>>()
 
 function askedHeaders(program: Program, attributes: Attributes): ReadonlySet<string> {

@@ -16,7 +16,7 @@ export class Durations<Value extends string> extends Histogram<string> {
   readonly #label: string
   readonly #timed: ReadonlyMap<Value, Timed>
 
-  /** `values`: all that the label can have. */
+  /** `values`: all values of the label. */
   constructor(name: string, help: string, label: string, values: readonly Value[], registers: Registry[]) {
     super({ name, help, labelNames: [label], buckets: SECONDS, registers })
     this.#name = name
@@ -36,7 +36,10 @@ export class Durations<Value extends string> extends Histogram<string> {
     }
   }
 
-  /** What `getMetricsAsJSON` reads, by which we gather from workers and from ourselves alike; text of its own has none. */
+  /**
+   * Called by `getMetricsAsJSON`, which collects the metrics of workers and of this process. The text format is not
+   * supported.
+   */
   override async get(): Promise<MetricObjectWithValues<MetricValueWithName<string>>> {
     const values: MetricValueWithName<string>[] = []
     for (const [labelled, { buckets, count, sum }] of this.#timed) {

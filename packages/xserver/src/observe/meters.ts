@@ -23,16 +23,16 @@ export type TlsFailure =
 /** One request, or one TCP connection, when it is over. */
 export interface RequestRecord {
   readonly protocol: "http/1.1" | "http/1.0" | "h2" | "tcp"
-  /** Undefined where the message could not be read and was never judged. */
+  /** Undefined if the message could not be parsed and was never judged. */
   readonly judgement: Judged | undefined
-  /** The id in the decision header; undefined where the request was allowed. */
+  /** The id in the decision header; undefined if the request was allowed. */
   readonly decisionId: string | undefined
   readonly requestId: string | undefined
   readonly method: string
   readonly host: string
-  /** As received, without query: queries carry tokens. */
+  /** As received, without the query, because queries carry tokens. */
   readonly path: string
-  /** 0 where the connection was closed without a reply. */
+  /** 0 if the connection was closed without a reply. */
   readonly status: number
   readonly bytesReceived: number
   readonly bytesSent: number
@@ -41,11 +41,11 @@ export interface RequestRecord {
   readonly source: string
   readonly port: number
   readonly upstreamFailure: UpstreamFailure | undefined
-  /** Of a request that is recorded as a span. */
+  /** Set if the request is recorded as a span. */
   readonly traceId?: string | undefined
 }
 
-/** What a record says of what never became a request, or was over before anything was sent. */
+/** The fields of a record without a request: none was parsed, or the connection ended before one was sent. */
 export const NO_REQUEST = {
   decisionId: undefined,
   requestId: undefined,
@@ -63,10 +63,10 @@ export interface Meters {
   connectionOpened(port: number): void
   connectionClosed(port: number): void
   tlsFailed(failure: TlsFailure): void
-  /** The port's mode did not take it; counted as a failure of TLS already, and here for those who look for it. */
+  /** The port's mode rejected the connection. It is already counted as a TLS failure; this is for the log. */
   connectionRejected(record: RequestRecord): void
   limitHit(limit: LimitName): void
-  /** A change ended what it now rejects. Where a request or tunnel was in flight, its record follows. */
+  /** A change ended what it now denies. If a request or tunnel was in flight, its record follows. */
   endedByChange(protocol: RequestRecord["protocol"], stage: Judged["stage"]): void
   requestDone(record: RequestRecord): void
 }

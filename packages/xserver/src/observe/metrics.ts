@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts for Prometheus. Labels come from closed sets or from the policies in force, never from a peer, so that their
-// number has a bound. Most requests end like the one before, so its tally is kept at hand: finding it costs more than
-// counting.
+// Counts for Prometheus. Labels come from closed sets or from the current policies, never from a peer, so that their
+// number is bounded. Most requests end like the one before, so its tally is kept: finding it costs more than counting.
 
 import type { PolicyRef } from "@merlon/policy/authorization"
 import { Counter, Gauge, Registry } from "prom-client"
@@ -15,12 +14,12 @@ import { TalliedCounter, type Tally } from "./tallied-counter.js"
 
 type Stage = Judged["stage"] | "message"
 
-/** How a request ended, and where such ends are counted. */
+/** How a request ended, and the tally that counts such requests. */
 interface Outcome {
   readonly verdict: Judged["verdict"]
   readonly stage: Stage
   readonly policy: PolicyRef | undefined
-  /** 2 for 2xx. */
+  /** First digit of the status: 2 for 2xx. */
   readonly hundreds: number
   readonly tally: Tally
 }
@@ -49,7 +48,7 @@ export class Metrics {
       readonly tokenHits: () => number
       readonly tokenMisses: () => number
       readonly unjudgedBytes?: () => number
-      /** Where spans are collected. */
+      /** Set if spans are collected. */
       readonly spans?: () => { readonly exported: number; readonly dropped: number } | undefined
     },
   ) {
@@ -111,7 +110,7 @@ export class Metrics {
         help,
         registers,
         collect() {
-          // Counted elsewhere; this only repeats the figure.
+          // The figure is counted elsewhere and only copied here.
           this.reset()
           this.inc(value())
         },
@@ -152,7 +151,10 @@ export class Metrics {
     this.#limits.inc({ limit })
   }
 
-  /** `policies` in force, as `namespace/name`: counts of others are dropped, or their labels would stay for ever. */
+  /**
+   * `policies`: the current ones, as `namespace/name`. Counts of others are dropped, or their labels would stay
+   * forever.
+   */
   configurationApplied(revision: number, policies: ReadonlySet<string>, certificateExpiry: number | undefined): void {
     this.#revision.set(revision)
     if (certificateExpiry !== undefined) this.#expiry.set(certificateExpiry)

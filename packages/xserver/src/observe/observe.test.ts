@@ -78,7 +78,7 @@ describe("the access log", () => {
     return text
   }
 
-  it("says in JSON what was decided and why, and no query", () => {
+  it("reports decision and reason in JSON, without the query", () => {
     const line = JSON.parse(lines("json", record(rejecting)))
     expect(line).toMatchObject({ verdict: "deny", stage: "allow", status: 403, decisionId: "abc", path: "/a" })
     expect(line.reason).toContain(
@@ -88,7 +88,7 @@ describe("the access log", () => {
     expect(JSON.stringify(line)).not.toContain("secret")
   })
 
-  it("writes one line per request for people", () => {
+  it("writes one line per request for humans", () => {
     const text = lines("text", record(open), record(rejecting))
     expect(
       text
@@ -104,7 +104,7 @@ describe("the access log", () => {
     expect(log.dropped).toBe(1)
   })
 
-  it("says what Shadow policies would have done", () => {
+  it("reports what Shadow policies would have done", () => {
     const shadow = programOf("{ action: DENY, enforcement: Shadow, rules: [{}] }")
     expect(JSON.parse(lines("json", record(shadow))).shadow).toBe("would be denied by foo/p rules[0]")
   })
@@ -137,7 +137,7 @@ describe("the last decisions", () => {
     expect(decisions.find("abc")?.reason).toContain("nearest rule foo/p")
   })
 
-  it("keep none of the heads alive that their texts were cut from", () => {
+  it("do not keep the heads alive that their texts were cut from", () => {
     const decisions = new Decisions()
     const { judgement } = record(rejecting)
     if (judgement === undefined || !("attributes" in judgement)) throw new Error("nothing was judged")
@@ -163,7 +163,7 @@ describe("the last decisions", () => {
     expect(decisions.list()).toHaveLength(1_000)
   })
 
-  it("stay as they were told when their place is taken", () => {
+  it("stay unchanged for their reader when they are overwritten", () => {
     const decisions = new Decisions()
     decisions.add(record(rejecting, { "x-tier": ["iron"] }, { peer: "spiffe://a", path: "/first" }), rejecting)
     const [told, found] = [decisions.list()[0], decisions.find("abc")]
@@ -176,7 +176,7 @@ describe("the last decisions", () => {
     expect(decisions.find("abc")).toBeUndefined()
   })
 
-  it("keep no more of a long path than a log line would show, and explain nothing by half of it", () => {
+  it("keep no more of a long path than a log line would, and then have no explanation", () => {
     const decisions = new Decisions()
     const long = `/${"a".repeat(60_000)}`
     const judged = record(rejecting, {}, { path: long }).judgement
@@ -220,7 +220,7 @@ describe("metrics", () => {
     expect(await metrics.registry.metrics()).not.toContain("foo/p")
   })
 
-  it("say who called by identity, a hundred by name and the others together", async () => {
+  it("count callers by identity: a hundred by name, the others together", async () => {
     const metrics = new Metrics("merlon", { tokenHits: () => 0, tokenMisses: () => 0 })
     metrics.requestDone(record(open, {}, { peer: undefined }), "PERMISSIVE")
     for (let round = 0; round < 2; round++) {
@@ -238,7 +238,7 @@ describe("metrics", () => {
     expect(counted("cluster.local/ns/app/sa/s120")).toBeUndefined()
   })
 
-  it("add up over what has been read before, and begin anew for a policy that comes back", async () => {
+  it("add to what was read before, and restart for a policy that comes back", async () => {
     const metrics = new Metrics("merlon", { tokenHits: () => 0, tokenMisses: () => 0 })
     const counted = async () => /policy="foo\/p",code="2xx"} (\d+)/.exec(await metrics.registry.metrics())?.[1]
     const done = (times: number) => {
@@ -254,7 +254,7 @@ describe("metrics", () => {
     expect(await counted()).toBe("1")
   })
 
-  it("time requests by verdict, each bucket with all below it", async () => {
+  it("time requests by verdict, in cumulative buckets", async () => {
     const metrics = new Metrics("merlon", { tokenHits: () => 0, tokenMisses: () => 0 })
     for (const durationMs of [0.5, 0.6, 3, 20_000]) metrics.requestDone(record(open, {}, { durationMs }), "STRICT")
     metrics.requestDone(record(rejecting, {}, { durationMs: 1 }), "STRICT")

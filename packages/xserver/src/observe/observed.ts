@@ -6,11 +6,11 @@ import type { DecisionListener } from "./decision-tail.js"
 import type { DecisionSummary } from "./decisions.js"
 
 export interface Observed {
-  /** What was seen since it was last asked for. */
+  /** Calls since the previous call of this function. */
   takeCalls(): Promise<CallReport>
   /** Undefined stops following. */
   followDecisions(listener: DecisionListener | undefined): Promise<void>
-  /** The last ones, newest first. */
+  /** The last decisions, newest first. */
   decisions(): Promise<readonly DecisionSummary[]>
   decision(id: string): Promise<DecisionSummary | undefined>
 }

@@ -8,7 +8,7 @@ import { MAX_TEXT, ownText, shortText } from "./own-text.js"
 setFlagsFromString("--expose-gc")
 const collect: () => void = runInNewContext("gc")
 
-it("is the same text, whatever it holds", () => {
+it("returns an equal text, for any content", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme", maxLength: 40 }), text => {
       expect(ownText(text)).toBe(text)
@@ -17,7 +17,7 @@ it("is the same text, whatever it holds", () => {
   )
 })
 
-it("keeps nothing of what it was cut from", () => {
+it("does not keep the text alive that it was cut from", () => {
   const kept: string[] = []
   const held = (): number => {
     collect()
@@ -32,7 +32,7 @@ it("keeps nothing of what it was cut from", () => {
   expect(kept).toHaveLength(400)
 })
 
-it("ends at a readable length", () => {
+it("truncates to a readable length", () => {
   expect(shortText("a".repeat(MAX_TEXT))).toBe("a".repeat(MAX_TEXT))
   expect(shortText("a".repeat(MAX_TEXT + 1))).toBe(`${"a".repeat(MAX_TEXT)}…`)
 })

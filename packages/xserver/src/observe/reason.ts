@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a request ended as it did, in the wording of logs. Never part of a reply.
+// The reason for which a request ended as it did, in the wording of logs. Never part of a reply.
 
 import {
   describeNearMiss,
@@ -13,7 +13,7 @@ import { messageOf } from "@merlon/xds/runtime"
 import type { Judged } from "../enforcement/verdict.js"
 import { XSERVER_ERRORS } from "../errors.js"
 
-/** One sentence for the log; undefined for what was simply allowed. */
+/** One sentence for the log; undefined for a plain allowance. */
 export function reasonOf(judgement: Judged | undefined): string | undefined {
   if (judgement === undefined) return XSERVER_ERRORS.malformed.cause
   if (judgement.verdict === "allow") return "answers" in judgement ? answersText(judgement.answers) : undefined
@@ -66,20 +66,20 @@ export function detailsOf(judgement: Judged | undefined): string | undefined {
   return "decision" in judgement ? responseDetails(judgement.decision) : undefined
 }
 
-/** The policy that settled a request, where one did. */
+/** The policy that decided the request, if one did. */
 export function policyOf(judgement: Judged | undefined): PolicyRef | undefined {
-  // Of an ALLOW miss the nearest policy is not asked for here: finding it costs more than counting is worth.
+  // For an ALLOW miss, the nearest policy is not computed here: that costs more than the count is worth.
   return ruleOf(judgement)?.policy
 }
 
-/** The rule that settled a request, where one did. */
+/** The rule that decided the request, if one did. */
 export function ruleOf(judgement: Judged | undefined): Pick<RuleRef, "policy" | "rule"> | undefined {
   if (judgement === undefined) return undefined
   if (judgement.stage === "token") return judgement.authentication.by
   return "decision" in judgement ? judgement.decision.rule : undefined
 }
 
-/** The Shadow policy whose rule would settle it otherwise, where one rule would. */
+/** The Shadow policy whose rule would decide differently, if there is one. */
 export function shadowPolicyOf(judgement: Judged | undefined): PolicyRef | undefined {
   if (judgement === undefined) return undefined
   if ("authentication" in judgement && judgement.authentication.shadow?.outcome === "reject") {
@@ -88,7 +88,7 @@ export function shadowPolicyOf(judgement: Judged | undefined): PolicyRef | undef
   return "decision" in judgement ? judgement.decision.shadow?.rule?.policy : undefined
 }
 
-/** What Shadow policies would have made of it, where that differs from what happened. */
+/** What Shadow policies would have decided, if that differs from the verdict. */
 export function shadowOf(judgement: Judged | undefined): string | undefined {
   if (judgement === undefined) return undefined
   const authentication = "authentication" in judgement ? judgement.authentication.shadow : undefined

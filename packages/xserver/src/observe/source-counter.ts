@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests by the caller's identity and verdict. Only the mesh's authority issues identities, yet a mesh may have
+// Requests by the caller's identity and verdict. Only the mesh's authority issues identities, but a mesh may have
 // thousands: the first hundred have their own label, the rest share one.
 
 import type { Registry } from "prom-client"
@@ -13,7 +13,7 @@ const PLAINTEXT = "(plaintext)"
 export class SourceCounter {
   readonly #counter: TalliedCounter
   readonly #sources = new Set<string>()
-  /** Most requests come from whom the one before came from, and end alike. */
+  /** The last tally: most requests have the same caller and verdict as the one before. */
   #last: { readonly peer: string | undefined; readonly verdict: string; readonly tally: Tally } | undefined
 
   constructor(name: string, registers: Registry[]) {

@@ -6,7 +6,7 @@
 import { Counter, type CounterConfiguration } from "prom-client"
 
 export interface Tally {
-  /** Not yet told to the registry. */
+  /** Counted since the registry was last updated. */
   count: number
   readonly labels: readonly string[]
 }
@@ -19,7 +19,7 @@ export class TalliedCounter {
     this.#counter = new Counter({ ...configuration, collect: () => this.#tell() })
   }
 
-  /** The one tally of these labels, to be kept and added to. */
+  /** The only tally of these labels, for the caller to keep and increment. */
   of(...labels: readonly string[]): Tally {
     const key = labels.join(" ")
     let tally = this.#tallies.get(key)
@@ -30,7 +30,7 @@ export class TalliedCounter {
     return tally
   }
 
-  /** Drops the counts of labels that are not needed any more; holders of their tallies must release them. */
+  /** Drops the counts of unwanted labels; holders of their tallies must release them. */
   dropWhere(unwanted: (labels: readonly string[]) => boolean): void {
     for (const [key, { labels }] of this.#tallies) {
       if (!unwanted(labels)) continue

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Callers over IPv4 and IPv6 through one listener, and applications that listen on one address of several.
+// Callers over IPv4 and IPv6 through one listener, and applications that listen on only one address.
 import { once } from "node:events"
 import { createServer as createHttp } from "node:http"
 import { createServer as createHttp2 } from "node:http2"
@@ -12,11 +12,14 @@ import type { ApplicationPort, UpstreamAddress } from "../config/application-por
 import { DEFAULT_LIMITS } from "../limits.js"
 import { LocalDataPath } from "./local-data-path.js"
 
-/** What a Pod's own address is to a machine with one address more on loopback. */
+/** Another loopback address, in place of a Pod's own address. */
 const POD_IP = "127.0.0.9"
 const opened: { close(): unknown }[] = []
 const LIMITS = { ...DEFAULT_LIMITS, drainTimeoutMs: 1 }
-/** For clients that wait for the server to speak first. An HTTP client that needs longer on a busy machine would be rejected. */
+/**
+ * The time for first bytes delays clients that wait for the server to speak first. An HTTP client that needs longer on
+ * a busy machine would be rejected.
+ */
 const TCP_LIMITS = { ...LIMITS, sniffTimeoutMs: 100 }
 let path: LocalDataPath
 afterEach(async () => {
@@ -28,7 +31,7 @@ async function portOf(server: Server | ReturnType<typeof createHttp2>, host: str
   opened.push(server)
   server.listen(0, host)
   await once(server, "listening")
-  return (server.address() as AddressInfo).port // a TCP server has one
+  return (server.address() as AddressInfo).port // a TCP server has an AddressInfo
 }
 
 async function start(port: Partial<ApplicationPort>, ...policies: readonly PolicyDocument[]): Promise<number> {
@@ -95,7 +98,7 @@ describe("a listener on `::`", () => {
   })
 })
 
-describe.each(["127.0.0.1", "::1", POD_IP])("an application that listens on %s alone", listening => {
+describe.each(["127.0.0.1", "::1", POD_IP])("an application that listens on %s only", listening => {
   const at = (port: number): UpstreamAddress => ({ host: "127.0.0.1", port, fallback: ["::1", POD_IP] })
 
   it("is reached over HTTP/1.1", async () => {
@@ -133,7 +136,7 @@ describe.each(["127.0.0.1", "::1", POD_IP])("an application that listens on %s a
   })
 })
 
-it("answers 503 where the application listens nowhere", async () => {
+it("answers 503 if the application listens nowhere", async () => {
   const server = createServer()
   const free = await portOf(server, "127.0.0.1")
   server.close()

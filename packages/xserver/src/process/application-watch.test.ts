@@ -33,7 +33,7 @@ function watching(probe: ApplicationProbe): ApplicationWatch {
 }
 
 describe("an application", () => {
-  it("is not ready before it has been asked", () => {
+  it("is not ready before the first probe", () => {
     expect(watching({ kind: "tcp", port, ...TIMES }).notReady).toContain("not been asked")
   })
 
@@ -47,7 +47,7 @@ describe("an application", () => {
     expect(said).toEqual([undefined, "its application answers /health with 503", undefined])
   })
 
-  it("does not answer where nothing listens", async () => {
+  it("does not answer if nothing listens", async () => {
     await new Promise(resolve => server.close(resolve))
     const seen = watching({ kind: "tcp", port, ...TIMES })
     await vi.waitFor(() => expect(seen.notReady).toBe(`its application does not answer at 127.0.0.1:${port}`), LIMIT)
@@ -59,7 +59,7 @@ describe("an application", () => {
     [["false"], "its probe `false` fails: exit code 1"],
     [["/nowhere/at-all"], "its probe `/nowhere/at-all` fails: exit code ENOENT"],
     [["sleep", "60"], "its probe `sleep` fails: it took too long"],
-  ])("is as ready as the command %j says", async (command, expected) => {
+  ])("is as ready as the command %j reports", async (command, expected) => {
     const seen = watching({ kind: "command", command, periodSeconds: 1, timeoutSeconds: 1 })
     await vi.waitFor(() => expect(seen.notReady).toBe(expected), LIMIT)
   })

@@ -7,7 +7,7 @@ import type { ApplicationProbe } from "@merlon/xds/member"
 import { askApplication } from "../admin/ask-application.js"
 
 const BAD_ANSWERS = 2
-/** Until it is ready for the first time, people wait for it. */
+/** Users wait for the first time that it becomes ready. */
 const FIRST_PERIOD_MS = 250
 
 export class ApplicationWatch {
@@ -20,14 +20,14 @@ export class ApplicationWatch {
   #timer: NodeJS.Timeout | undefined
   #stopped = false
 
-  /** `changed` is told why it is not ready, or undefined when it is. */
+  /** `changed` gets the reason for which it is not ready, or undefined when it is. */
   constructor(probe: ApplicationProbe, host: string, changed: (notReady: string | undefined) => void) {
     this.#probe = probe
     this.#host = host
     this.#changed = changed
   }
 
-  /** Undefined when ready, otherwise why not. */
+  /** Undefined when ready, otherwise the reason. */
   get notReady(): string | undefined {
     return this.#notReady
   }

@@ -20,10 +20,10 @@ const authority = new Authority()
 const material = authority.material()
 const { certificate, privateKey, serial } = authority.issue()
 const newAuthority = new Authority("Another test authority")
-const portOf = (server: Server) => (server.address() as AddressInfo).port // they all are TCP servers
+const portOf = (server: Server) => (server.address() as AddressInfo).port // all of them are TCP servers
 
 const policy = (kind: PolicyDocument["kind"], spec: object, namespace = "foo"): PolicyDocument =>
-  // Written as a person would; `compile` rejects one that is wrong.
+  // Written as a user would; `compile` rejects an invalid one.
   ({ apiVersion: "security.merlon.dev/v1alpha3", kind, metadata: { name: "p", namespace }, spec }) as PolicyDocument
 const denyPath = policy("AuthorizationPolicy", {
   action: "DENY",
@@ -39,7 +39,7 @@ const denyOther = policy("AuthorizationPolicy", {
 })
 const strict = policy("PeerAuthentication", { mtls: { mode: "STRICT" } }, "merlon-system")
 
-/** `/open/wait` is never answered; everything else begins and goes on without end. */
+/** `/open/wait` is never answered; every other response begins and never ends. */
 const application: RequestListener = (incoming, reply) => {
   if (incoming.url === "/open/wait") return
   reply.write("begun\n")
@@ -112,9 +112,9 @@ async function ended(): Promise<string> {
 
 interface Live {
   readonly text: () => string
-  /** Until it has been closed. */
+  /** Resolves when it has been closed. */
   readonly gone: Promise<unknown>
-  /** Until it says this. */
+  /** Resolves when it has sent the word. */
   says(word: string): Promise<void>
 }
 
@@ -209,7 +209,7 @@ describe.each(OPENINGS)("%s", (_, protocol, open, deny, stage) => {
     expect(decision?.reason).toContain("denied by foo/p rules[0]")
   })
 
-  it("lives on through a change that does not concern it", async () => {
+  it("survives a change that does not affect it", async () => {
     const opened = await open(false)
     await apply({ policies: [denyOther] })
     expect(await ended()).toBe("")
@@ -218,7 +218,7 @@ describe.each(OPENINGS)("%s", (_, protocol, open, deny, stage) => {
     expect(await ended()).toBe(`${protocol} ${stage} 1`)
   })
 
-  it("ends with a mode that does not take it", async () => {
+  it("ends with a mode that does not allow it", async () => {
     const [clear, mutual] = [await open(false), await open(true)]
     await apply({ policies: [strict] })
     await clear.gone
@@ -241,7 +241,7 @@ describe.each(OPENINGS)("%s", (_, protocol, open, deny, stage) => {
     expect((await path.decisions())[0]).toMatchObject({ verdict: "deny", stage: "revoked" })
   })
 
-  it("ends when the root of its caller is trusted no more, and not before", async () => {
+  it("ends when its caller's root is removed, and not before", async () => {
     const opened = await open(true)
     const trustBundle = authority.certificate + newAuthority.certificate
     await apply({ tls: { ...material, trustBundle } })
@@ -254,7 +254,7 @@ describe.each(OPENINGS)("%s", (_, protocol, open, deny, stage) => {
     expect((await path.decisions())[0]).toMatchObject({ verdict: "deny", stage: "revoked" })
   })
 
-  it("ends when the trust domain of its caller no longer counts as ours", async () => {
+  it("ends when its caller's trust domain is no longer an alias of the mesh's", async () => {
     const opened = await open(true)
     await apply({ mesh: meshConfig({ trustDomain: "new.example", trustDomainAliases: ["cluster.local"] }) })
     expect(await ended()).toBe("")
@@ -278,10 +278,12 @@ it.each<[string, Opening, RegExp]>([
   expect(opened.text()).toMatch(expected)
 })
 
-describe("a TLS session that was begun before a change", () => {
+describe("a TLS session from before a change", () => {
   type Change = Parameters<typeof apply>[0]
 
-  /** What a request on a connection that offers the session gets: a status, or nothing where it is closed. */
+  /**
+   * The result of a request on a connection that offers the session: a status, or nothing if the connection is closed.
+   */
   async function answered(session?: Buffer): Promise<{ status: string; resumed: boolean; session?: Buffer }> {
     const at = { host: "127.0.0.1", port: path.addresses()[0]?.port ?? 0, ALPNProtocols: ["http/1.1"] }
     const own = { cert: certificate, key: privateKey, rejectUnauthorized: false, minVersion: "TLSv1.3" } as const
@@ -297,7 +299,7 @@ describe("a TLS session that was begun before a change", () => {
     return { status, resumed: socket.isSessionReused(), ...(offered && { session: offered }) }
   }
 
-  it("is resumed where the change does not concern its caller", async () => {
+  it("is resumed if the change does not affect its caller", async () => {
     const { session } = await answered()
     await apply({ policies: [denyPath] })
     expect(await answered(session)).toMatchObject({ status: "200", resumed: true })
@@ -306,10 +308,10 @@ describe("a TLS session that was begun before a change", () => {
   it.each<[string, Change]>([
     ["its caller's identity was revoked", { revocations: { identities: [GOOD_ID] } }],
     ["its caller's certificate was revoked", { revocations: { serials: [serial] } }],
-    ["its caller's root is trusted no more", { tls: newAuthority.material() }],
+    ["its caller's root was removed", { tls: newAuthority.material() }],
     ["the root was replaced by another of the same name", { tls: new Authority().material() }],
     ["its caller's trust domain is no longer ours", { mesh: meshConfig({ trustDomain: "new.example" }) }],
-  ])("carries nothing past it: %s", async (_, change) => {
+  ])("is not resumed: %s", async (_, change) => {
     const { session } = await answered()
     await apply(change)
     const fresh = await answered()

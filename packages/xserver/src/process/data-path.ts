@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What enforces a configuration: this process, or several workers. Applying is complete when no request starts under the
-// old configuration anywhere; only then is it acknowledged.
+// Enforces a configuration, in this process or in several workers. Applying is complete when no request starts under
+// the old configuration anywhere; only then is it acknowledged.
 
 import type { MetricObjectWithValues, MetricValue } from "prom-client"
 import type { Configuration } from "../config/configuration.js"
@@ -10,13 +10,13 @@ import type { Observed } from "../observe/observed.js"
 export type MetricList = MetricObjectWithValues<MetricValue<string>>[]
 
 export interface DataPath extends Observed {
-  /** Rejects where the configuration cannot be used; what was in force stays in force. */
+  /** Rejects if the configuration cannot be used; the current one stays in effect. */
   apply(configuration: Configuration): Promise<void>
-  /** Whom to tell of key sets that lack a key which some token named. */
+  /** The listener gets key sets that lack a key which some token named. */
   onUnknownKeys(listener: (keySetIds: readonly string[]) => void): void
   metrics(): Promise<readonly MetricList[]>
-  /** Goes on serving, and tells callers with every response to go elsewhere. */
+  /** Continues to serve, and tells callers with every response to connect elsewhere. */
   startDraining(): Promise<void>
-  /** Takes no new connection, lets requests in flight end, then closes. */
+  /** Accepts no new connections, waits for requests in flight, then closes. */
   drain(): Promise<void>
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How another process of the Pod tells xserver to drain: a file in its state folder. A signal would need xserver's
+// How another process of the Pod requests a drain: a file in xserver's state folder. A signal would need xserver's
 // process id, which containers with a shared process namespace do not know, and a port would be open to others.
 
 import { existsSync, mkdirSync, rmSync, watch, writeFileSync } from "node:fs"
@@ -11,7 +11,7 @@ export function requestDrain(stateFolder: string): void {
   writeFileSync(join(stateFolder, FILE), "")
 }
 
-/** Calls `onRequest` once when it is asked for from now on; a request to an earlier process is not ours. */
+/** Calls `onRequest` once when a drain is requested from now on; a request to an earlier process is ignored. */
 export function awaitDrainRequest(stateFolder: string, onRequest: () => void): void {
   const file = join(stateFolder, FILE)
   mkdirSync(stateFolder, { recursive: true, mode: 0o700 })
@@ -21,6 +21,6 @@ export function awaitDrainRequest(stateFolder: string, onRequest: () => void): v
     watcher.close()
     onRequest()
   })
-  // Without a watch a rollout may lose requests, which is no reason to serve none.
+  // Without a watch a rollout may lose requests, which is better than serving none.
   watcher.on("error", () => watcher.close())
 }

@@ -22,30 +22,30 @@ const MACHINE = "0700000A"
 
 it.each<[string, readonly string[], ApplicationPort, readonly number[]]>([
   ["an application on all addresses", [socket(ANY, 8080)], port(8080), [8080]],
-  ["one on all IPv6 addresses", [socket(ANY.repeat(4), 8080)], port(8080), [8080]],
-  ["one on loopback", [socket(LOOPBACK, 8080)], port(8080), []],
-  ["one on loopback and on all addresses", [socket(LOOPBACK, 8080), socket(ANY, 8080)], port(8080), [8080]],
+  ["an application on all IPv6 addresses", [socket(ANY.repeat(4), 8080)], port(8080), [8080]],
+  ["an application on loopback", [socket(LOOPBACK, 8080)], port(8080), []],
+  ["an application on loopback and on all addresses", [socket(LOOPBACK, 8080), socket(ANY, 8080)], port(8080), [8080]],
   ["one on loopback and all IPv6 addresses", [socket(LOOPBACK, 8080), socket(ANY.repeat(4), 8080)], port(8080), [8080]],
   ["one on loopback and at the machine's address", [socket(LOOPBACK, 8080), socket(MACHINE, 8080)], port(8080), [8080]],
   [
-    "one on loopback beside another user's program",
+    "an application on loopback beside another user's program",
     [socket(LOOPBACK, 8080), socket(ANY.repeat(4), 8080, { uid: 33 })],
     port(8080),
     [],
   ],
-  ["one on loopback of both versions", [socket(LOOPBACK, 8080), socket(LOOPBACK6, 8080)], port(8080), []],
+  ["an application on loopback of both versions", [socket(LOOPBACK, 8080), socket(LOOPBACK6, 8080)], port(8080), []],
   [
-    "one on IPv6 loopback and on all addresses",
+    "an application on IPv6 loopback and on all addresses",
     [socket(LOOPBACK6, 8080), socket(ANY, 8080)],
     port(8080, "::1"),
     [8080],
   ],
-  ["one at the machine's address", [socket(MACHINE, 8080)], port(8080, "10.0.0.7"), [8080]],
-  ["one at another port", [socket(ANY, 9090)], port(8080), []],
-  ["a connection, which listens to nobody", [socket(ANY, 8080, { state: "01" })], port(8080), []],
+  ["an application at the machine's address", [socket(MACHINE, 8080)], port(8080, "10.0.0.7"), [8080]],
+  ["an application at another port", [socket(ANY, 9090)], port(8080), []],
+  ["a connection, which does not listen", [socket(ANY, 8080, { state: "01" })], port(8080), []],
   ["the proxy at the same port number", [socket(ANY, 8080)], port(8080, "127.0.0.1", 8080), []],
   [
-    "one behind the proxy at the same number",
+    "an application behind the proxy at the same number",
     [socket(LOOPBACK, 8080), socket(ANY, 8080)],
     port(8080, "127.0.0.1", 8080),
     [],
@@ -55,11 +55,11 @@ it.each<[string, readonly string[], ApplicationPort, readonly number[]]>([
   expect(exposedIn(sockets.join("\n"), [application])).toEqual(expected)
 })
 
-it.runIf(process.platform === "linux")("reads what the kernel says (needs Linux)", async () => {
+it.runIf(process.platform === "linux")("reads the kernel's list (needs Linux)", async () => {
   const answers = async (host: string): Promise<boolean> => {
     const server = createServer().listen(0, host)
     await once(server, "listening")
-    const { port: number } = server.address() as AddressInfo // of a TCP server
+    const { port: number } = server.address() as AddressInfo // a TCP server has an AddressInfo
     const found = await exposedPorts([port(number)])
     server.close()
     return found.includes(number)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which application ports accept connections at other addresses than loopback, and so bypass the proxy, by the kernel's
-// list of sockets (`/proc/net/tcp`, `/proc/net/tcp6`). Outside of a Pod nothing redirects such connections to the proxy.
+// Finds the application ports that accept connections at addresses other than loopback, and so bypass the proxy, in the
+// kernel's list of sockets (`/proc/net/tcp`, `/proc/net/tcp6`). Outside of a Pod nothing redirects such connections to
+// the proxy.
 
 import { open } from "node:fs/promises"
 import { SocketAddress } from "node:net"
@@ -17,16 +18,17 @@ interface Listening {
   readonly uid: string
 }
 
-/** None where the system has no such list: what cannot be seen is not claimed. */
+/** Empty if the system has no such list: nothing is reported that was not observed. */
 export async function exposedPorts(ports: readonly ApplicationPort[]): Promise<readonly number[]> {
   const lists = await Promise.all(FILES.map(file => readStart(file).catch(() => "")))
   return exposedIn(lists.join("\n"), ports)
 }
 
 /**
- * The socket that is bound to the very address at which the proxy calls the application is the application's, and so are others
- * of the same user on this port: an application may listen on loopback and on all addresses (`SO_REUSEPORT`, or one socket per
- * IP version). Without one, the application is the socket that listens on all addresses.
+ * A socket that is bound to the exact address at which the proxy reaches the application belongs to the application,
+ * and so do other sockets of the same user on this port: an application may listen on loopback and on all addresses
+ * (`SO_REUSEPORT`, or one socket per IP version). If there is no such socket, the application is the socket that
+ * listens on all addresses.
  */
 export function exposedIn(sockets: string, ports: readonly ApplicationPort[]): readonly number[] {
   const listening = sockets.split("\n").flatMap(line => listeningSocket(line) ?? [])
@@ -50,7 +52,7 @@ function listeningSocket(line: string): Listening | undefined {
   return { address: addressText(address), port: Number.parseInt(port, 16), uid }
 }
 
-/** From the kernel's form, in which an address is a row of little-endian words. */
+/** Converts the kernel's format, in which an address is a sequence of little-endian words. */
 function addressText(hex: string): string {
   const bytes = Buffer.from(hex, "hex").swap32()
   if (bytes.length === 4) return bytes.join(".")
@@ -61,7 +63,7 @@ function addressText(hex: string): string {
 const isAny = (address: string): boolean => address === "0.0.0.0" || address === "::"
 const isLoopback = (address: string): boolean => address.startsWith("127.") || address === "::1"
 
-/** Whether a socket at this address is bound to the host of a configuration. */
+/** Whether a socket at this address is bound to the configured host. */
 function isBoundTo(address: string, host: string): boolean {
   return host === "localhost" ? address === "127.0.0.1" || address === "::1" : address === host
 }

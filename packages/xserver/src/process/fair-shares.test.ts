@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One caller is as hostile as it can be, and another is served throughout: all limited resources are shared among
-// callers.
+// One caller attacks in every way while another one is served throughout: callers share all limited resources fairly.
 import { once } from "node:events"
 import { createServer as createHttp, type RequestListener } from "node:http"
 import { type ClientHttp2Session, connect as connectHttp2, createServer as createHttp2 } from "node:http2"
@@ -14,16 +13,16 @@ import { DEFAULT_LIMITS, type Limits } from "../limits.js"
 import { LocalDataPath } from "./local-data-path.js"
 
 const LIMITS = { upstreamConnections: 16, upstreamStreams: 16, pendingRequests: 8, drainTimeoutMs: 1 }
-/** More than all places there are. */
+/** More than the number of slots. */
 const GREED = 30
 const STREAMS = 10
 const authority = new Authority()
 const credentials = (name: string) => authority.issue({ uris: [`spiffe://cluster.local/ns/shop/sa/${name}`] })
 const GREEDY = credentials("greedy")
 const POLITE = credentials("polite")
-const portOf = (server: Server) => (server.address() as AddressInfo).port // they all are TCP servers
+const portOf = (server: Server) => (server.address() as AddressInfo).port // all of them are TCP servers
 
-/** `/polite` is answered; nothing else is, but some of it begins. */
+/** `/polite` is answered; other responses never end, and some never begin. */
 const application: RequestListener = (incoming, reply) => {
   if (incoming.url === "/polite") reply.end("polite")
   else if (incoming.url === "/endless") reply.write("x".repeat(300_000))
@@ -74,7 +73,7 @@ async function start(
 
 const port = () => path.addresses()[0]?.port ?? 0
 
-/** By identity under mTLS, by address in clear. */
+/** Callers are told apart by identity under mTLS, by address in cleartext. */
 type Who = { readonly credentials: typeof GREEDY } | { readonly address: string }
 
 async function dial(who: Who): Promise<Socket> {
@@ -140,7 +139,7 @@ async function session(who: Who): Promise<ClientHttp2Session> {
 const streams = (headers: Record<string, string>) => async (who: Who) => {
   const client = await session(who)
   for (let n = 0; n < STREAMS; n++) {
-    // A stream that is never read leaves its window closed.
+    // A stream that is never read keeps its window closed.
     client
       .request({ ":method": "POST", ":path": "/slow", ...headers }, { endStream: false })
       .on("error", () => undefined)
@@ -152,7 +151,7 @@ const UPGRADE = "Connection: Upgrade\r\nUpgrade: websocket\r\n"
 const ATTACKS: readonly (readonly [string, Attack, ApplicationPort["upstreamProtocol"]])[] = [
   ["requests that are never answered", sends("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n"), "http/1.1"],
   ["bodies that never end", sends("POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nx"), "http/1.1"],
-  ["answers that nobody reads", stalls, "http/1.1"],
+  ["unread responses", stalls, "http/1.1"],
   ["WebSockets", sends(`GET /ws HTTP/1.1\r\nHost: a\r\n${UPGRADE}\r\n`), "http/1.1"],
   ["streams", streams({}), "http/1.1"],
   ["streams with stalled windows", streams({ ":path": "/endless" }), "http/1.1"],
@@ -165,7 +164,7 @@ describe.each<[string, Who, Who]>([
   ["identity", { credentials: GREEDY }, { credentials: POLITE }],
   ["address", { address: "127.0.0.2" }, { address: "127.0.0.3" }],
 ])("told apart by their %s, one caller with", (_, greedy, polite) => {
-  it.each(ATTACKS)("%s does not keep another from being served", async (name, attack, protocol) => {
+  it.each(ATTACKS)("%s does not prevent another from being served", async (name, attack, protocol) => {
     await start(protocol)
     const times = name.includes("streams") ? GREED / STREAMS : GREED
     for (let n = 0; n < times; n++) {
@@ -185,7 +184,7 @@ it("one address cannot take all connections of a listener", async () => {
   expect(await limitsHit()).toEqual(["callerSharePercent"])
 })
 
-it("a caller alone gets its share, and what it asks beyond that waits for its own", async () => {
+it("a caller alone gets its share, and further requests wait for a slot of its own", async () => {
   await start("http/1.1", { callerSharePercent: 50 })
   const held: Socket[] = []
   const first = once(app, "request")

@@ -9,7 +9,7 @@ import { FileSource } from "./file-source.js"
 
 let folder: string
 let source: FileSource
-/** Names of the policies of each configuration that came, and `rejected` for invalid ones. */
+/** Policy names of each configuration, and `rejected` for invalid ones. */
 let came: string[]
 
 beforeEach(async () => {
@@ -42,7 +42,7 @@ const start = (): Promise<void> =>
     rejected: () => void came.push("rejected"),
   })
 
-it("follows the file and those that it names", async () => {
+it("follows the file and the files that it names", async () => {
   write("a.yaml", policy("a"))
   write("config.yaml", config("a.yaml"))
   await start()
@@ -53,12 +53,13 @@ it("follows the file and those that it names", async () => {
   await expect.poll(() => came.at(-1)).toBe("")
 })
 
-it("sees a change that comes while it reads", async () => {
+it("notices a change that happens while it reads", async () => {
   write("later.yaml", policy("later"))
   write("changed.yaml", config("later.yaml"))
   execFileSync("mkfifo", [join(folder, "slow.yaml")])
   write("config.yaml", config("slow.yaml"))
-  // Opened when the other end is: the configuration has been read by then, and what it names has not.
+  // Opening the pipe blocks until the reader opens it: the configuration file has been read by then, but not the files
+  // that it names.
   const script = 'exec 3>slow.yaml; mv changed.yaml config.yaml; printf "%s" "$POLICY" >&3'
   spawn("sh", ["-c", script], { cwd: folder, env: { PATH: process.env.PATH, POLICY: policy("first") } })
   await start()

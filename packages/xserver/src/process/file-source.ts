@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches a configuration file and the files it names. Polls modification time and size: a mounted ConfigMap is replaced
-// by switching a symlink, which file notifications do not report.
+// Watches a configuration file and the files it names. Polls modification time and size: a mounted ConfigMap is
+// replaced by switching a symlink, which file notifications do not report.
 
 import { statSync } from "node:fs"
 import { messageOf } from "@merlon/xds/runtime"
@@ -14,7 +14,7 @@ const LOOK_MS = 500
 
 export interface FileSourceOptions {
   readonly path: string
-  /** Where the last good configuration is kept; nowhere if absent. */
+  /** Folder in which the last good configuration is kept; it is not kept if undefined. */
   readonly state: string | undefined
   readonly logger: Logger
 }
@@ -24,7 +24,7 @@ export class FileSource implements ConfigurationSource {
   #sink: Sink | undefined
   #timer: NodeJS.Timeout | undefined
   #revision = 0
-  /** The files of the last attempt, each as it was before it was read. */
+  /** The files of the last attempt, with their state before they were read. */
   #seen: ReadonlyMap<string, string> = new Map()
 
   constructor(options: FileSourceOptions) {
@@ -49,13 +49,13 @@ export class FileSource implements ConfigurationSource {
     if (sink !== undefined) this.#load(sink).catch((error: unknown) => sink.rejected(error))
   }
 
-  // The keys of a proxy that runs alone are in its file.
+  // The keys of a standalone proxy are in its file.
   unknownKeys(): void {}
 
-  /** Without a control plane, no callers are routed by this. */
+  /** Without a control plane, nothing routes callers by this. */
   applicationReady(): void {}
 
-  /** A standalone proxy is queried only by its admin port. */
+  /** A standalone proxy is queried only through its admin port. */
   observe(): void {}
 
   close(): void {
@@ -66,7 +66,8 @@ export class FileSource implements ConfigurationSource {
   async #load(sink: Sink): Promise<void> {
     const seen = new Map<string, string>()
     this.#seen = seen
-    // INVARIANT: a file is looked at before it is read. Afterwards, a change in between would count as seen and never be read.
+    // INVARIANT: a file's state is recorded before the file is read. Otherwise a change in between would count as seen
+    // and never be read.
     const look = (file: string): void => void (seen.has(file) || seen.set(file, markOf(file)))
     const configuration = readConfigurationFile(this.#options.path, ++this.#revision, look)
     await sink.enforce(configuration)
@@ -81,7 +82,7 @@ export class FileSource implements ConfigurationSource {
     await sink.enforce(lastGood)
   }
 
-  // A full disk makes a restart worse, not what is enforced.
+  // A full disk affects the next restart, not the enforced configuration.
   #keep(configuration: Configuration): void {
     const { state, logger } = this.#options
     if (state === undefined) return

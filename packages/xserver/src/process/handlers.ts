@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The handlers of one application port with what they share: the connection pool to the application and the deadline
+// The handlers of one application port with their shared state: the connection pool to the application and the deadline
 // timer.
 
 import { isDeepStrictEqual } from "node:util"
@@ -30,9 +30,9 @@ export interface HandlerServices {
 
 export interface Handling {
   readonly handlers: Handlers
-  /** The application answers elsewhere or in another version of HTTP: further requests go there. */
+  /** Sends further requests to the application's new address, or in its new HTTP version. */
   replace(port: ApplicationPort): void
-  /** Ends what is kept open towards the application. */
+  /** Closes the idle connections to the application. */
   close(): void
 }
 
@@ -50,7 +50,7 @@ export function handlersFor(port: ApplicationPort, services: HandlerServices): H
       const same = isDeepStrictEqual(reachedAt(next), reachedAt(current))
       current = next
       if (same) return
-      // What is in flight ends where it began.
+      // Requests in flight finish on their old connections.
       void upstream.close()
       upstream = upstreamOf(next, services)
     },
@@ -62,9 +62,9 @@ function reachedAt({ upstream, upstreamProtocol }: ApplicationPort): unknown {
   return { upstream, upstreamProtocol }
 }
 
-/** Callers of either version reach the application, whichever it speaks. */
+/** Callers of either HTTP version reach the application, whichever version it speaks. */
 function upstreamOf(port: ApplicationPort, { limits, meters, deadlines }: HandlerServices): Upstream {
-  // Inside of a Pod all of its addresses lead over the loopback interface, which capture leaves alone.
+  // Inside a Pod all of its addresses lead over the loopback interface, which capture ignores.
   const connect: Connect = options => connectTcp(port.upstream, limits.connectTimeoutMs, options)
   const pool = { connect, limits, deadlines, observer: meters }
   return port.upstreamProtocol === "h2c" ? new Http2Pool(pool) : new Http1Pool(pool)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Callers whose certificates were signed by an intermediate authority, as with an operator's own CA. When another root
-// is removed, open connections still lead to their root, by the certificates presented in the handshake.
+// is removed, open connections still verify against their root, with the certificates from the handshake.
 
 import { once } from "node:events"
 import { createServer as createHttp } from "node:http"
@@ -27,7 +27,7 @@ let revision = 0
 const port = (number: number, protocol: ApplicationPort["protocol"], server: Server): ApplicationPort => ({
   port: number,
   listen: { host: "127.0.0.1", port: 0 },
-  upstream: { host: "127.0.0.1", port: (server.address() as AddressInfo).port }, // TCP servers have this form
+  upstream: { host: "127.0.0.1", port: (server.address() as AddressInfo).port }, // TCP servers have an AddressInfo
   protocol,
   upstreamProtocol: "http/1.1",
   serviceNames: [],
@@ -97,7 +97,7 @@ afterEach(async () => {
 it.each([
   ["a request", 0],
   ["a tunnel", 1],
-] as const)("%s goes on when another root goes, and ends with its own", async (_, which) => {
+] as const)("%s continues when another root is removed, and ends with its own", async (_, which) => {
   const socket = await opened(which)
   const gone = once(socket, "close")
   await trust(root)
@@ -108,7 +108,7 @@ it.each([
   expect(await ended()).toBe(1)
 })
 
-it("so does what was begun with the session of an earlier handshake", async () => {
+it("so does a connection that resumed an earlier session", async () => {
   const first = connect({
     host: "127.0.0.1",
     port: path.addresses()[0]?.port ?? 0,
@@ -126,7 +126,7 @@ it("so does what was begun with the session of an earlier handshake", async () =
 })
 
 it("each connection keeps the chain of its own handshake", async () => {
-  // OpenSSL finds the way anyway.
+  // The superfluous certificate of another root does not confuse OpenSSL.
   await opened(0, undefined, other.certificate + issuing.certificate)
   await opened(0)
   await trust(root)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mini vectors of the reference, over real sockets and with the clock standing still: issuer, inline key, no
-// audiences, no authorization policy.
+// The small set of reference vectors, over real sockets and with a fixed clock: issuer, inline key, no audiences, no
+// authorization policy.
 
 import { generateKeyPairSync } from "node:crypto"
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http"
@@ -87,11 +87,11 @@ const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("bas
 const none = `${part({ alg: "none" })}.${part({ iss: ISSUER })}`
 const SECTIONS = "Jwt is not in the form of Header.Payload.Signature with two dots and 3 sections"
 
-it("no token passes", async () => {
+it("a request without a token passes", async () => {
   expect(await ask("/get")).toEqual({ status: 200, body: "ok" })
 })
 
-it("a valid token passes and the application does not see it", async () => {
+it("a valid token passes, and the application does not receive it", async () => {
   expect((await ask("/get", bearer(await mint({})))).status).toBe(200)
   expect(seen[0]?.headers.authorization).toBeUndefined()
 })
@@ -101,7 +101,7 @@ it("the scheme's case does not matter", async () => {
   expect(seen[0]?.headers.authorization).toBeUndefined()
 })
 
-it("a token in the query passes and is taken out of it", async () => {
+it("a token in the query passes and is removed from it", async () => {
   expect((await ask(`/get?access_token=${await mint({})}&a=1`)).status).toBe(200)
   expect(seen[0]?.url).toBe("/get?a=1")
 })
@@ -124,7 +124,7 @@ test.each<[string, string, string]>([
   expect(await ask("/get", bearer(token))).toEqual({ status: 401, body })
 })
 
-it("a preflight reaches the application with whatever token", async () => {
+it("a preflight reaches the application with any token", async () => {
   const headers = {
     origin: "https://a.example",
     "access-control-request-method": "PUT",

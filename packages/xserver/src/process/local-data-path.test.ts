@@ -15,7 +15,7 @@ const closed: PolicyDocument = {
   metadata: { name: "closed", namespace: "foo" },
   spec: { action: "DENY", rules: [{}] },
 }
-const portOf = (server: { address(): unknown }) => (server.address() as AddressInfo).port // they all are TCP servers
+const portOf = (server: { address(): unknown }) => (server.address() as AddressInfo).port // all of them are TCP servers
 
 const application = createServer((_, reply) => reply.end("ok"))
 const busy = createTcpServer()
@@ -57,7 +57,7 @@ const configuration = (revision: number, listen: number, ...policies: PolicyDocu
 const status = async () =>
   (await fetch(`http://127.0.0.1:${path.addresses()[0]?.port}/`, { headers: { connection: "close" } })).status
 
-it("keeps policies and ports of what was in force where a port cannot be opened", async () => {
+it("keeps the current policies and ports if a port cannot be opened", async () => {
   await path.apply(configuration(1, 0, closed))
   expect(await status()).toBe(403)
   await expect(path.apply(configuration(2, portOf(busy)))).rejects.toThrow("EADDRINUSE")
@@ -66,7 +66,7 @@ it("keeps policies and ports of what was in force where a port cannot be opened"
   expect(await status()).toBe(200)
 })
 
-it("opens nothing any more once it has been drained", async () => {
+it("opens nothing after it has been drained", async () => {
   await path.apply(configuration(1, 0))
   await path.drain()
   await expect(path.apply(configuration(2, 0))).rejects.toThrow("closed")

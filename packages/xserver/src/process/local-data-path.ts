@@ -32,14 +32,16 @@ import type { DataPath, MetricList } from "./data-path.js"
 import { type HandlerServices, type Handling, handlersFor } from "./handlers.js"
 
 export interface DataPathOptions {
-  /** In base64: what the keys of session tickets are made from, where several processes are to have the same. */
+  /**
+   * Secret from which the keys of session tickets derive, in base64; passed if several processes need the same keys.
+   */
   readonly ticketSecret?: string
   readonly mesh: string
   readonly limits: Limits
   readonly accessLog: AccessLogFormat
-  /** Without it no spans are collected. */
+  /** If absent, no spans are collected. */
   readonly traces?: TraceOptions | undefined
-  /** Requests are questions of gateways, to be answered and not forwarded. */
+  /** If set, requests are questions of gateways, which are answered and not forwarded. */
   readonly authorizer?: GatewayTrust | undefined
 }
 
@@ -59,7 +61,7 @@ export class LocalDataPath implements DataPath {
   readonly #accessLog: AccessLog<RequestRecord> | undefined
   readonly #listeners = new Map<string, { readonly listener: Listener; readonly handling: Handling }>()
   #gate: Gate | undefined
-  /** What is enforced, to go back to. */
+  /** The enforced configuration, for a rollback. */
   #inForce: { readonly configuration: Configuration; readonly program: Program } | undefined
   #unknownKeys: KeyReports | undefined
   #closed = false
@@ -86,13 +88,13 @@ export class LocalDataPath implements DataPath {
     }
   }
 
-  /** Where each workload port is listened for, which matters where port 0 asked for any. */
+  /** The bound address of each application port, which differs from the configured one if that has port 0. */
   addresses(): readonly { readonly host: string; readonly port: number }[] {
     return [...this.#listeners.values()].map(({ listener }) => listener.address)
   }
 
   apply(configuration: Configuration): Promise<void> {
-    // One after the other: two changes at once could leave the modes of one with the certificate of the other.
+    // One after the other: two changes at once could combine the modes of one with the certificate of the other.
     return this.#changes
       .add(() => this.#apply(configuration))
       .catch((error: unknown) => {
@@ -155,7 +157,7 @@ export class LocalDataPath implements DataPath {
     try {
       await this.#enforce(configuration, program)
     } catch (error) {
-      // A port could not be opened. Whole or not at all: the policies must not be of another configuration than the ports.
+      // A port could not be opened, so everything is rolled back: policies and ports must be of the same configuration.
       if (before !== undefined) await this.#enforce(before.configuration, before.program)
       throw error
     }
@@ -173,7 +175,7 @@ export class LocalDataPath implements DataPath {
 
   async #enforce({ tls, revocations, ports, mesh }: Configuration, program: Program): Promise<void> {
     await this.#providers.use(mesh.providers)
-    // Throws where the certificate cannot be used, and only then replaces the one in force.
+    // Throws if the certificate cannot be used, and then keeps the current one.
     this.#security.swap(tls, revocations)
     this.#gate ??= this.#makeGate(program)
     this.#gate.swap(program)
@@ -256,7 +258,7 @@ export class LocalDataPath implements DataPath {
   }
 }
 
-/** Only another address, or another port of the application behind it, needs another listener. */
+/** Only another listen address, or another application port, needs a new listener. */
 function listenerKey({ listen, port }: ApplicationPort): string {
   return JSON.stringify([listen.host, listen.port, port])
 }
@@ -265,7 +267,7 @@ function expiryOf(certificateChain: string): number {
   return Date.parse(new X509Certificate(certificateChain).validTo) / 1_000
 }
 
-/** Envoy's messages are loaded by authorizers alone: proxies have no use for them. */
+/** Envoy's messages are loaded on demand: proxies do not need them. */
 async function answersFor(
   trust: GatewayTrust,
   services: HandlerServices,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Open connections across changes of their port: all go on but those of a protocol that the port no longer has.
+// Open connections across changes of their port: all continue, except those of a protocol that the port no longer has.
 import { once } from "node:events"
 import { createServer as createHttp, type IncomingMessage, type ServerResponse } from "node:http"
 import { connect as connectHttp2, createServer as createHttp2 } from "node:http2"
@@ -11,9 +11,9 @@ import { DEFAULT_LIMITS } from "../limits.js"
 import { LocalDataPath } from "./local-data-path.js"
 
 type Listening = Server | ReturnType<typeof createHttp2>
-const portOf = (server: Listening) => (server.address() as AddressInfo).port // they all are TCP servers
+const portOf = (server: Listening) => (server.address() as AddressInfo).port // all of them are TCP servers
 
-/** `/echo` answers with what it is sent, as it comes; everything else with the server's name. */
+/** `/echo` echoes the request's content as it arrives; every other path returns the server's name. */
 const answering = (name: string) => (incoming: IncomingMessage, reply: ServerResponse) => {
   if (incoming.url === "/echo") incoming.pipe(reply)
   else reply.end(name)
@@ -50,7 +50,7 @@ afterEach(async () => {
 
 type PortChange = Partial<Omit<ApplicationPort, "port" | "listen">>
 
-/** Ports 8080 (HTTP) and 9000 (TCP), with these changes to both. */
+/** Applies a configuration with ports 8080 (HTTP) and 9000 (TCP) and these changes to both. */
 async function apply(change: PortChange, labels = {}, others: readonly ApplicationPort[] = []): Promise<void> {
   const port = (number: number, protocol: ApplicationPort["protocol"], server: Listening): ApplicationPort => ({
     port: number,
@@ -75,7 +75,7 @@ async function apply(change: PortChange, labels = {}, others: readonly Applicati
   })
 }
 
-/** One open connection: sends a word and waits for the answer. */
+/** Sends a word over an open connection and waits for the answer. */
 type Ask = (word: string) => Promise<string>
 interface Open {
   readonly ask: Ask
@@ -88,7 +88,7 @@ function dial(which: 0 | 1): Socket {
   return socket
 }
 
-/** Rejects where the connection ends before the answer. */
+/** Rejects if the connection ends before the answer. */
 async function nextChunk(socket: Socket): Promise<string> {
   const ended = new AbortController()
   const onEnd = () => ended.abort(new Error("the connection ended"))
@@ -167,7 +167,7 @@ const CHANGES: readonly (readonly [string, () => Promise<void>])[] = [
 ]
 
 describe.each(CONNECTIONS)("%s", (_, open) => {
-  it.each(CHANGES)("goes on when %s", async (_change, change) => {
+  it.each(CHANGES)("continues when %s", async (_change, change) => {
     const { ask } = await open()
     expect(await ask("before")).toBe("before")
     await change()
@@ -175,7 +175,7 @@ describe.each(CONNECTIONS)("%s", (_, open) => {
   })
 })
 
-describe("what a change swaps in", () => {
+describe("a change", () => {
   it("sends further requests to the application's new address and HTTP version", async () => {
     const socket = dial(0)
     const answered = async (name: string) => {
@@ -190,7 +190,7 @@ describe("what a change swaps in", () => {
     await answered("h2c")
   })
 
-  it("ends a tunnel of a protocol that may no longer be switched to, and no other", async () => {
+  it("ends a tunnel of a protocol that is no longer allowed, and no other", async () => {
     const [own, webSocket] = [await upgradeTo("own")(), await upgradeTo("websocket")()]
     await apply({ upgrades: [] })
     await own.gone
@@ -213,7 +213,7 @@ describe("what a change swaps in", () => {
     expect(await bytes.ask("after")).toBe("after")
   })
 
-  it("ends a connection that has sent nothing where the protocol changes", async () => {
+  it("ends a connection that has sent nothing if the protocol changes", async () => {
     const socket = dial(0)
     await once(socket, "connect")
     await apply({ protocol: "http" })

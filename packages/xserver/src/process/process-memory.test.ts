@@ -5,12 +5,15 @@ import { expect, it } from "vitest"
 
 const MODULE = JSON.stringify(new URL("./process-memory.ts", import.meta.url))
 
-/** Takes 128 MiB in buffers, forgets them, allocates nothing more, and prints what is left when it is less than half, or never. */
+/**
+ * Allocates 128 MiB in buffers, drops them, allocates nothing more, and prints the remaining size once it is less than
+ * half.
+ */
 const LOADED = `
   const { keepMemorySmall } = await import(${MODULE})
   await keepMemorySmall(50)
   let held = Array.from({ length: 2_048 }, () => Buffer.allocUnsafeSlow(65_536).fill(1))
-  // Old enough for V8 to look at them in a full collection only.
+  // The buffers are old enough that V8 frees them only in a full collection.
   const until = performance.now() + 300
   while (performance.now() < until) Buffer.alloc(1_000)
   const { rss } = process.memoryUsage()
@@ -22,7 +25,7 @@ const LOADED = `
   }, 100)
 `
 
-it("gives buffers of a flood back although nothing is allocated any more", () => {
+it("frees the buffers of a flood although nothing is allocated any more", () => {
   const args = ["--import", "tsx", "--conditions=@merlon/source", "--input-type=module", "-e", LOADED]
   expect(execFileSync(process.execPath, args, { encoding: "utf8", timeout: 30_000 })).toBe("given back\n")
 })

@@ -1,28 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits the memory that a proxy's process keeps. What `malloc` has free is returned to the system, and a collection runs after load
-// although nothing new is allocated. Objects live as long as a request, so the young generation of the heap need not grow: V8
-// would let it take twice 16 MiB (twice 64 since Node 24). Twenty busy connections save 4 to 7 MB by that.
+// Limits the memory that a proxy's process keeps. Free memory of `malloc` is returned to the system, and a collection
+// runs after load even if nothing new is allocated. Objects live as long as a request, so the young generation of the
+// heap need not grow: V8 would let it take twice 16 MiB (twice 64 since Node 24). With twenty busy connections this
+// saves 4 to 7 MB.
 
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import { loadLibc } from "@merlon/wire/native"
 
 const LOOK_MS = 30_000
-/** Buffers beyond those that the last collection left. V8 collects by itself when a busy process allocates; an idle one keeps them. */
+/**
+ * Growth of buffers since the last collection. V8 collects by itself when a busy process allocates; an idle one keeps
+ * them.
+ */
 const WORTH_COLLECTING = 32 << 20
-/** Of one core. A collection takes tens of milliseconds, which delays no request at such a low load. */
+/** Share of one core. A collection takes tens of milliseconds, which delays no request at such a low load. */
 const IDLE_SHARE = 0.05
 
-/** Called before anything else is allocated. Resolves to the reason where memory taken under load may be kept. */
+/** Call before anything else is allocated. Resolves to the reason if memory that was taken under load may be kept. */
 export async function keepMemorySmall(lookMs = LOOK_MS): Promise<string | undefined> {
   setFlagsFromString("--semi-space-growth-factor=1")
-  // The allocators of other systems give memory back by themselves.
+  // The allocators of other systems return memory by themselves.
   const libc = process.platform === "linux" ? await loadLibc() : undefined
   const isThere = libc !== undefined && !("unavailable" in libc)
   const collectWhenIdle = idleCollector(lookMs)
   setInterval(() => {
     collectWhenIdle()
-    // Buffers of the flood before, and what compilers took while the process was young.
+    // Returns the buffers of an earlier flood, and what compilers used while the process was young.
     if (isThere) libc.trimHeap()
   }, lookMs).unref()
   return libc === undefined || isThere ? undefined : libc.unavailable
@@ -43,7 +47,7 @@ function idleCollector(lookMs: number): () => void {
 
 function collect(): void {
   setFlagsFromString("--expose-gc")
-  // Once more for buffers whose owners the first collection found.
+  // A second time, for buffers whose owners the first collection found.
   runInNewContext("gc(); gc()")
   setFlagsFromString("--no-expose-gc")
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Node version that hides a socket's `onread`: xserver logs it once, and still serves.
+// On a Node version that hides a socket's `onread`, xserver logs that once, and still serves.
 
 import { once } from "node:events"
 import { createServer } from "node:http"
@@ -25,7 +25,7 @@ function hideOnread(): void {
   vi.spyOn(Object, "getOwnPropertySymbols").mockImplementation(value => (value instanceof Socket ? [] : own(value)))
 }
 
-/** All that is loaded here looks at this Node anew. */
+/** Loads the modules again, so that they examine the modified Node. */
 async function start() {
   const [{ Xserver }, { LocalDataPath }, wire] = await Promise.all([
     import("./xserver.js"),
@@ -95,8 +95,8 @@ async function overHttp2(origin: string): Promise<string> {
 }
 
 it.each([
-  ["says nothing and shares its buffer where Node offers it", () => undefined, true],
-  ["says once at its start that it reads by events, and serves both versions", hideOnread, false],
+  ["logs nothing and shares its buffer if Node offers it", () => undefined, true],
+  ["logs at start that it reads by events, and serves both versions", hideOnread, false],
 ])("%s", async (_, prepare, shared) => {
   vi.resetModules()
   prepare()

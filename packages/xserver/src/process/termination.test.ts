@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// While a Pod terminates, callers are sent elsewhere and no request of theirs is lost.
+// While a Pod terminates, callers are sent elsewhere and none of their requests is lost.
 import { once } from "node:events"
 import { createServer, type ServerResponse } from "node:http"
 import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2"
@@ -10,7 +10,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { DEFAULT_LIMITS } from "../limits.js"
 import { LocalDataPath } from "./local-data-path.js"
 
-/** `/held` is answered when the test says so. */
+/** Responses to `/held`, which the test ends. */
 const held: ServerResponse[] = []
 const application = createServer((incoming, reply) => {
   if (incoming.url === "/held") held.push(reply.writeHead(200, { "content-length": 2 }))
@@ -89,7 +89,7 @@ describe("an HTTP/1.1 connection", () => {
     await once(socket, "close")
   })
 
-  it("that was promised another request before it drains gets it", async () => {
+  it("that was promised another request before it drains gets a response to it", async () => {
     const { socket, says } = dial()
     socket.write("GET /held HTTP/1.1\r\nHost: a\r\n\r\n")
     await eventually(() => held.length > 0, { change: signal => once(application, "request", { signal }) })
@@ -103,7 +103,7 @@ describe("an HTTP/1.1 connection", () => {
     await once(socket, "close")
   })
 
-  it("gets an answer to everything that it sent ahead", async () => {
+  it("gets a response to every pipelined request", async () => {
     const { socket, says } = dial()
     await path.startDraining()
     socket.write(GET + GET + GET)
@@ -132,13 +132,13 @@ describe("an HTTP/2 connection", () => {
     return headers[":status"]
   }
 
-  it.each(["before", "while"])("opened %s it drains is served, told to go away, and closed", async when => {
+  it.each(["before", "while"])("opened %s it drains is served, gets a GOAWAY, and is closed", async when => {
     if (when === "while") await path.startDraining()
     const session = dial()
     const told = once(session, "goaway")
     if (when === "before") {
       expect(await status(session)).toBe(200)
-      // Sent before it can know, and so not lost.
+      // Sent before the client can know of the drain, so it must not be lost.
       const [last] = await Promise.all([status(session), path.startDraining()])
       expect(last).toBe(200)
     } else {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages between the primary and its workers. Every query has a number, which its answer repeats. Unprompted, a worker
-// reports missing keys, and its decisions while a client follows them.
+// Messages between the primary and its workers. Every query has a number, which its answer repeats. Unprompted, a
+// worker reports missing keys, and its decisions while a client follows them.
 
 import type { Configuration } from "../config/configuration.js"
 import type { DecisionSummary } from "../observe/decisions.js"
@@ -22,7 +22,7 @@ export interface Asked {
   readonly question: Question
 }
 
-/** Said once, when the worker listens: what was sent to it before that is lost. */
+/** Sent once, when the worker listens: earlier messages to it are lost. */
 export const HELLO = "hello"
 
 export type Answered =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pool with real processes that speak its protocol and misbehave on request: what a worker does with a
-// configuration stands in the name of its workload.
+// The pool with real processes that speak its protocol and misbehave on request: the name of the configured workload
+// selects what a worker does.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -51,7 +51,7 @@ const configuration = (revision: number, does = "works", who = "all"): Configura
   probes: {},
 })
 
-/** Two workers that enforce the first revision. */
+/** Starts two workers that enforce the first revision. */
 async function start(answerMs?: number): Promise<void> {
   const options = { mesh: "merlon", limits: DEFAULT_LIMITS, accessLog: "off" } as const
   pool = new WorkerPool(options, 2, { exec: join(folder, "worker.cjs"), args: [] }, answerMs)
@@ -61,7 +61,7 @@ async function start(answerMs?: number): Promise<void> {
 const processes = async () => (await pool.decisions()).map(({ time }) => Number(time))
 const revisions = async () => (await pool.decisions()).map(({ id }) => Number(id))
 
-/** Dead ones are replaced by and by. */
+/** Dead workers are replaced after a while. */
 async function untilBothEnforce(revision: number): Promise<void> {
   let seen: readonly number[] = []
   const bothEnforce = async () => {
@@ -71,7 +71,7 @@ async function untilBothEnforce(revision: number): Promise<void> {
   await eventually(bothEnforce, { what: `both workers enforce revision ${revision}`, state: () => seen.join(", ") })
 }
 
-it("applies a configuration although a worker dies of it, and its successor begins with it", async () => {
+it("applies a configuration although it kills one worker, whose successor starts with it", async () => {
   await start()
   const [victim = 0] = await processes()
   await pool.apply(configuration(2, "dies", String(victim)))
@@ -95,7 +95,7 @@ it("survives writing to a worker that has just been killed", async () => {
   await start()
   const [victim = 0] = await processes()
   process.kill(victim, "SIGKILL")
-  // Dead, and not yet known to be.
+  // Waits until the process is dead but not yet reaped.
   const deadline = Date.now() + 60_000
   while (!readFileSync(`/proc/${victim}/stat`, "latin1").includes(") Z "))
     if (Date.now() > deadline) expect.unreachable(`process ${victim} does not die of SIGKILL within 60 s`)
@@ -103,8 +103,8 @@ it("survives writing to a worker that has just been killed", async () => {
   await untilBothEnforce(2)
 })
 
-it("does not wait for ever for a worker that is stuck", async () => {
-  // Long enough for a busy machine to start a process in.
+it("does not wait forever for a stuck worker", async () => {
+  // Long enough to start a process on a busy machine.
   await start(5_000)
   const [stuck = 0] = await processes()
   process.kill(stuck, "SIGSTOP")
@@ -113,7 +113,7 @@ it("does not wait for ever for a worker that is stuck", async () => {
   expect(await processes()).not.toContain(stuck)
 })
 
-it("tells of keys that its workers miss as one, however many they are", async () => {
+it("reports missing keys of all workers at the rate of one", async () => {
   await start()
   const told: (readonly string[])[] = []
   pool.onUnknownKeys(ids => told.push(ids))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several workers behind one data path: a configuration is applied when all of them enforce it. A worker that dies is
-// replaced, and the new one takes no connections before it has the current configuration.
+// replaced, and the new one accepts no connections before it has the current configuration.
 
 import cluster, { type Worker } from "node:cluster"
 import { randomBytes } from "node:crypto"
@@ -15,7 +15,7 @@ import type { DataPathOptions } from "./local-data-path.js"
 import { type Answered, HELLO, type Question } from "./worker-messages.js"
 
 const MAX_LISTED = 1_000
-/** A worker that dies at once must not keep the machine busy with forking. */
+/** Limits the rate of forks if workers die at once. */
 const RESPAWN_MS = 1_000
 /** A worker that does not answer for this long serves no traffic either, and blocks the change for all others. */
 const ANSWER_MS = 30_000
@@ -37,13 +37,15 @@ export class WorkerPool implements DataPath {
   readonly #options: DataPathOptions
   readonly #answerMs: number
   readonly #workers = new Set<WorkerHandle>()
-  /** What every worker is to enforce, from the moment it is asked of them: a worker that starts meanwhile gets it too. */
+  /**
+   * The configuration for all workers, from the moment it is sent to them: a worker that starts meanwhile gets it too.
+   */
   #wanted: Configuration | undefined
   #followed: DecisionListener | undefined
-  /** Of all workers together: however many meet a stranger's tokens, the control plane is told as if it were one. */
+  /** Combines the reports of all workers, so that the control plane gets them at the rate of one process. */
   #unknownKeys: KeyReports | undefined
   #draining = false
-  /** Workers that ended before they told what they had counted. */
+  /** Workers that ended before they reported their counts. */
   #untold = 0
   #closing = false
 
@@ -53,7 +55,7 @@ export class WorkerPool implements DataPath {
     entry: { readonly exec: string; readonly args: readonly string[] },
     answerMs = ANSWER_MS,
   ) {
-    // Each worker resumes what another has begun. The secret lives as long as the pool, and nowhere else.
+    // Each worker can resume the sessions of the others. The secret lives as long as the pool, in memory only.
     this.#options = { ...options, ticketSecret: randomBytes(32).toString("base64") }
     this.#answerMs = answerMs
     cluster.setupPrimary({ exec: entry.exec, args: [...entry.args], serialization: "advanced" })
@@ -67,7 +69,7 @@ export class WorkerPool implements DataPath {
       await this.#enforce(configuration)
     } catch (error) {
       this.#wanted = before
-      // Some may have applied what another rejected, and all must enforce the same.
+      // Some workers may have applied what another rejected, but all must enforce the same.
       if (before !== undefined) await this.#enforce(before).catch(() => undefined)
       throw error
     }
@@ -97,7 +99,7 @@ export class WorkerPool implements DataPath {
 
   async takeCalls(): Promise<CallReport> {
     const asked = await Promise.allSettled([...this.#workers].map(worker => worker.ask({ ask: "calls" })))
-    // What a worker answers is fixed by the question.
+    // The query determines the type of a worker's answer.
     const reports = asked.flatMap(one => (one.status === "fulfilled" ? [one.value as CallReport] : []))
     const untold = this.#untold + asked.length - reports.length
     this.#untold = 0
@@ -125,9 +127,9 @@ export class WorkerPool implements DataPath {
   }
 
   /**
-   * A worker that dies meanwhile rejects nothing: it serves no traffic, and its successor starts with the wanted
-   * configuration. If all die, none enforces it yet, so their successors are asked; a configuration that kills those
-   * too cannot be used.
+   * A worker that dies meanwhile does not reject the configuration: it serves no traffic, and its successor starts with
+   * the wanted configuration. If all die, no worker enforces it yet, so their successors are asked. A configuration
+   * that kills those too cannot be used.
    */
   async #enforce(configuration: Configuration): Promise<void> {
     for (let attempt = 0; attempt < APPLY_ATTEMPTS; attempt++) {
@@ -145,7 +147,7 @@ export class WorkerPool implements DataPath {
 
   async #all<T = unknown>(question: Question): Promise<readonly T[]> {
     const answers = await Promise.all([...this.#workers].map(worker => worker.ask(question)))
-    return answers as readonly T[] // what a worker answers is fixed by the question
+    return answers as readonly T[] // the query determines the type of the answer
   }
 
   #spawn(): void {
@@ -164,12 +166,12 @@ export class WorkerPool implements DataPath {
       .then(() => this.#wanted && handle.ask({ ask: "apply", configuration: this.#wanted }))
       .then(() => this.#draining && handle.ask({ ask: "start-draining" }))
       .then(() => this.#followed && handle.ask({ ask: "follow", on: true }))
-      // It cannot enforce what the others do, so it must not serve beside them.
+      // It cannot enforce what the others enforce, so it must not serve beside them.
       .catch(() => handle.end())
   }
 }
 
-/** What a worker says without being asked. */
+/** Messages that a worker sends unprompted. */
 interface Unasked {
   readonly unknownKeys: (ids: readonly string[]) => void
   readonly followed: DecisionListener
@@ -189,7 +191,8 @@ class WorkerHandle {
     this.#listening = new Promise(resolve => worker.once("message", () => resolve()))
     this.#gone = new Promise(resolve => {
       worker.once("exit", () => resolve())
-      // Either it could not be started, and there will be no `exit`, or it went away as we wrote to it.
+      // If the process could not be started, there is no `exit` event. Otherwise the error means that it died while we
+      // wrote to it.
       worker.on("error", () => {
         if (worker.process.pid === undefined) resolve()
       })
@@ -207,14 +210,15 @@ class WorkerHandle {
     })
   }
 
-  /** Who does not answer in time is ended. */
+  /** A worker that does not answer in time is killed. */
   ask(question: Question, patienceMs = this.#answerMs): Promise<unknown> {
     return new Promise((resolve, reject) => {
       if (this.#worker.isDead() || !this.#worker.isConnected()) return reject(new WorkerGone())
       const number = ++this.#number
       const answered = suspendAwareTimeout(patienceMs, () => this.end())
       this.#waiting.set(number, { resolve, reject, answered })
-      // With a callback, or a worker that has just died would end us too; that it has is told by its exit.
+      // With a callback, because writing to a worker that has just died would throw otherwise; its exit is reported
+      // separately.
       this.#listening.then(() => this.#worker.send({ number, question }, () => undefined)).catch(reject)
     })
   }

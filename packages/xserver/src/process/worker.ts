@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One of several processes that share the listeners. It gets everything from the primary and ends with it.
+// One of several processes that share the listeners. The primary sends it everything, and it exits with the primary.
 
 import { messageOf } from "@merlon/xds/runtime"
 import type { DataPath } from "./data-path.js"
@@ -13,7 +13,7 @@ export function runWorker(): void {
     if (question.ask === "start") {
       path = new LocalDataPath(question.options)
       path.onUnknownKeys(unknownKeys => reply({ unknownKeys }))
-      // The primary has logged the reason where it cannot be.
+      // The primary has already logged the reason if memory cannot be limited.
       return keepMemorySmall()
     }
     if (path === undefined) return Promise.reject(new Error("the worker was not started"))
@@ -25,7 +25,7 @@ export function runWorker(): void {
       (error: unknown) => reply({ number: message.number, error: messageOf(error) }),
     )
   })
-  // Signals go to the whole process group; the primary alone decides what they mean.
+  // The whole process group receives signals; only the primary acts on them.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined)
   process.on("disconnect", () => process.exit(0))
   reply(HELLO)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One xserver from start to end: takes configurations from its source, has them enforced, keeps the last good one,
+// One xserver from start to end: receives configurations from its source, has them enforced, keeps the last good one,
 // reports readiness, and drains on shutdown.
 
 import { once } from "node:events"
@@ -27,11 +27,11 @@ export interface XserverOptions {
   readonly admin: Address
   readonly health: Address
   readonly logger: Logger
-  /** Where absent, the application counts as ready. */
+  /** If absent, the application counts as ready. */
   readonly probe?: { readonly question: ApplicationProbe; readonly host: string } | undefined
-  /** What else the metrics tell: of the calls that the workload makes. */
+  /** Further metrics, of the calls that the workload makes. */
   readonly otherMetrics?: () => Promise<MetricList>
-  /** Made with the first configuration, because metrics carry the mesh's name. */
+  /** Called with the first configuration, because metrics contain the mesh name. */
   readonly makeDataPath: (mesh: string) => DataPath
 }
 
@@ -59,7 +59,7 @@ export class Xserver {
       })
   }
 
-  /** Resolves when a configuration is enforced. Rejects where there will be none. */
+  /** Resolves when a configuration is enforced. Rejects if there will be none. */
   async start(): Promise<void> {
     try {
       await this.#serveOperations()
@@ -83,7 +83,7 @@ export class Xserver {
 
   /** Ports of the admin and health servers, in this order. */
   get ports(): readonly number[] {
-    return this.#servers.map(server => (server.address() as AddressInfo | null)?.port ?? 0) // TCP servers have this form
+    return this.#servers.map(server => (server.address() as AddressInfo | null)?.port ?? 0) // they are TCP servers
   }
 
   reload(): void {
@@ -91,8 +91,8 @@ export class Xserver {
   }
 
   /**
-   * The Pod terminates, and its application still serves: callers are told with every response to go elsewhere. Stays ready,
-   * because a Service whose endpoints all terminate still sends callers to those that are.
+   * The Pod terminates, but its application still serves: every response tells the caller to connect elsewhere. Stays
+   * ready, because a Service whose endpoints all terminate still sends callers to those that are ready.
    */
   async startDraining(): Promise<void> {
     this.#options.logger.info("draining: callers are asked to use other endpoints")
@@ -100,7 +100,7 @@ export class Xserver {
     await this.#path?.startDraining()
   }
 
-  /** Not ready at once, then no new connections, then whatever is in flight, then the end. */
+  /** Becomes unready, accepts no new connections, waits for requests in flight, and exits. */
   async stop(): Promise<void> {
     this.#phase = "draining"
     this.#application?.stop()
@@ -182,7 +182,7 @@ export class Xserver {
     return { type: registry.contentType, text: await registry.metrics() }
   }
 
-  // The key never leaves the process by this way.
+  // INVARIANT: the private key is not part of the dump.
   #configDump(): unknown {
     if (this.#inForce === undefined) return { phase: this.#phase }
     const { tls, ...configuration } = this.#inForce

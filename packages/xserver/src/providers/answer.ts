@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a provider of CUSTOM policies answered, as far as it may be believed: only headers that its declaration names, only
-// statuses that deny, no character that could end a header line. Everything else is a failure.
+// Validates the answer of a provider of CUSTOM policies: only headers that its declaration names, only statuses that
+// deny, and no character that could end a header line. Everything else is a failure.
 
 import type { AuthorizationProvider } from "@merlon/policy/mesh"
 import { FIELD_KIND, fieldName } from "@merlon/wire"
@@ -25,12 +25,12 @@ export type ProviderAnswer =
   | { readonly outcome: "denied"; readonly status: number; readonly body: string; readonly headers: FieldPairs }
   | { readonly outcome: "failed"; readonly why: ProviderFailure }
 
-/** Of an answer, its headers included. */
+/** Size of an answer, including its headers. */
 export const MAX_ANSWER_BYTES = 64 * 1024
 const MAX_ANSWER_HEADERS = 100
 const DEFAULT_STATUS = 403
 const NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
-/** A tab may be in a value, other control characters may not. */
+/** A value may contain tabs, but no other control characters. */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
 export function failed(why: ProviderFailure): ProviderAnswer {
@@ -49,7 +49,7 @@ export function allowance(
   return { outcome: "allowed", setHeaders: named(headers, headersToUpstream), removeHeaders: removed }
 }
 
-/** `status` 0 where the answer has none. */
+/** `status` is 0 if the answer has none. */
 export function denial(
   { headersToCaller }: AuthorizationProvider,
   status: number,
@@ -58,7 +58,7 @@ export function denial(
 ): ProviderAnswer {
   if (!areHeaders(headers)) return failed("malformed")
   const shown = status === 0 ? DEFAULT_STATUS : status
-  // A denial must not look like success, and 304 has no content of its own.
+  // A denial must not look like success, and 304 has no content.
   if (shown < 300 || shown > 599 || shown === 304) return failed("malformed")
   return { outcome: "denied", status: shown, body, headers: named(headers, headersToCaller) }
 }
@@ -67,7 +67,7 @@ function areHeaders(headers: FieldPairs): boolean {
   return headers.length <= MAX_ANSWER_HEADERS && headers.every(([name, value]) => NAME.test(name) && VALUE.test(value))
 }
 
-/** Not those that frame the message, nor those that the proxy writes. */
+/** Excludes headers that frame the message, and those that the proxy sets. */
 function isRemovable(name: string): boolean {
   const { kind } = fieldName(name)
   return NAME.test(name) && (kind === FIELD_KIND.plain || kind === FIELD_KIND.cookie)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenID Authorization API 1.0 (AuthZEN): one evaluation per request, written as `merlond authorizer` reads it. Only status 200
-// answers; what its `context` may say of headers is what that program says there. Anything else in it is ignored.
+// OpenID Authorization API 1.0 (AuthZEN): one evaluation per request, in the format that `merlond authorizer` reads.
+// Only status 200 is an answer. Its `context` may name headers in the same way as that program does; everything else in
+// it is ignored.
 
 import { type JsonObject, parseJsonObject } from "@merlon/policy/tokens"
 import type { FieldPairs } from "@merlon/wire/http"
@@ -43,7 +44,7 @@ export const authzenProtocol: ProviderProtocol = {
   },
 
   answer({ status, headers, body }, provider) {
-    // The standard denies with status 200: any other one says that nothing was decided.
+    // The standard denies with status 200: any other status means that nothing was decided.
     if (status >= 400) return failed("error")
     const types = headers.get("content-type")
     const isJson = types?.length === 1 && JSON_CONTENT.test(types[0] ?? "")
@@ -55,7 +56,7 @@ export const authzenProtocol: ProviderProtocol = {
       const { set_headers: set = [], remove_headers: removed = [], remove_parameters: parameters = [] } = context
       const written = pairsIn(set)
       const areNames = Array.isArray(removed) && removed.every(name => typeof name === "string")
-      // Fail closed: what would change the parameters that were judged allows nothing.
+      // Fail closed: an answer that would change the parameters that were judged does not allow.
       const changesParameters = !Array.isArray(parameters) || parameters.length > 0
       if (written === undefined || !areNames || changesParameters) return failed("malformed")
       return allowance(provider, written, removed)
@@ -68,7 +69,7 @@ export const authzenProtocol: ProviderProtocol = {
   },
 }
 
-/** Beyond ASCII one path has several spellings, so its bytes are written as escapes. */
+/** Non-ASCII paths have several spellings, so their bytes are escaped. */
 function inAscii(target: string): string {
   return target.replace(/[\x80-\xff]/g, byte => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`)
 }

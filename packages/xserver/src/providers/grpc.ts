@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Envoy's `ext_authz` over gRPC: one `Check`, answered by one message. It counts only if the call ended well and the message does
-// not contradict itself.
+// Envoy's `ext_authz` over gRPC: one `Check`, answered by one message. The answer counts only if the call succeeded and
+// the message does not contradict itself.
 
 import type { readCheckResult, writeProviderCheck } from "@merlon/xds/authz"
 import { allowance, denial, failed } from "./answer.js"
@@ -11,7 +11,7 @@ import { sentHeaders } from "./question.js"
 const PREFIX = 5
 const CHECK_PATH = "/envoy.service.auth.v3.Authorization/Check"
 
-/** How questions are written and answers read. */
+/** Writes questions and reads answers. */
 export interface CheckMessages {
   readonly writeProviderCheck: typeof writeProviderCheck
   readonly readCheckResult: typeof readCheckResult
@@ -63,7 +63,7 @@ export function grpcProtocol({ writeProviderCheck: write, readCheckResult: read 
           ? denial(provider, response.status, response.body, response.headers)
           : denial(provider, 0, "", [])
       }
-      // Fail closed: an answer that allows and denies, or that changes what was judged, allows nothing.
+      // Fail closed: an answer that both allows and denies, or that changes what was judged, does not allow.
       if (response?.kind === "denied" || response?.setsQuery) return failed("malformed")
       return allowance(provider, response?.headers ?? [], response?.removeHeaders ?? [])
     },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Envoy's `ext_authz` over HTTP: a request with the method, path and host of the one in question and no content. 200 allows, 5xx is
-// a failure, anything else denies.
+// Envoy's `ext_authz` over HTTP: a request with the method, path and host of the judged one and without content. 200
+// allows, 5xx is a failure, any other status denies.
 
 import { FIELD_KIND } from "@merlon/wire"
 import { pairsOf } from "@merlon/wire/http"

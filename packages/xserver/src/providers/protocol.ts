@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a provider is asked and how its answer is read: the same for all protocols, each of which is a file beside this one.
+// How a provider is queried and how its answer is read. Each protocol is a file in this folder.
 
 import type { AuthorizationProvider } from "@merlon/policy/mesh"
 import type { FieldPairs, Fields } from "@merlon/wire/http"
@@ -14,7 +14,7 @@ export interface AskedRequest {
   readonly body: Buffer | undefined
 }
 
-/** The whole response, of bounded size. */
+/** The complete response, of bounded size. */
 export interface AnswerMessage {
   readonly status: number
   readonly headers: Fields
@@ -24,6 +24,6 @@ export interface AnswerMessage {
 
 export interface ProviderProtocol {
   ask(question: ProviderQuestion, provider: AuthorizationProvider): AskedRequest
-  /** Where it throws, the answer is malformed. */
+  /** If it throws, the answer is malformed. */
   answer(message: AnswerMessage, provider: AuthorizationProvider): ProviderAnswer
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One provider asked directly: over TLS with good and bad certificates, and by more callers than may wait.
+// One provider, queried directly: over TLS with good and bad certificates, and by more callers than may wait.
 
 import { once } from "node:events"
 import { createServer, type RequestListener, type ServerResponse } from "node:http"
@@ -37,7 +37,7 @@ async function listening(server: Server): Promise<number> {
     for (const socket of sockets) socket.destroy()
     server.close()
   })
-  return (server.address() as AddressInfo).port // a TCP server
+  return (server.address() as AddressInfo).port // a TCP server has an AddressInfo
 }
 
 function client(provider: object): ProviderClient {
@@ -111,7 +111,7 @@ describe("a provider over TLS", () => {
       { ca: new Authority().certificate, serverName: "authz.test" },
       unreachable,
     ],
-    ["is rejected where the machine's authorities do not know it", names, { serverName: "authz.test" }, unreachable],
+    ["is rejected if the machine does not trust its authority", names, { serverName: "authz.test" }, unreachable],
   ])("%s", async (_, certificate, tls, answer) => {
     let requests = 0
     const http1 = await listening(
@@ -126,7 +126,7 @@ describe("a provider over TLS", () => {
     expect(await asked(client({ protocol: "grpc", address: `127.0.0.1:${http2}`, tls }))).toMatchObject(answer)
   })
 
-  it("is not asked by gRPC where it speaks HTTP/1.1 alone", async () => {
+  it("is not queried by gRPC if it speaks only HTTP/1.1", async () => {
     let requests = 0
     const port = await listening(server(names, () => requests++))
     const tls = { ca, serverName: "authz.test" }
@@ -135,12 +135,12 @@ describe("a provider over TLS", () => {
   })
 })
 
-it("denies further requests of a caller once enough of them wait, and asks for others", async () => {
+it("denies further requests of a caller once too many of them wait, and queries for others", async () => {
   const held: ServerResponse[] = []
   const port = await listening(createServer((_, response) => held.push(response)))
   const asking = client({ protocol: "http", address: `127.0.0.1:${port}` })
   const answers: ProviderAnswer[] = []
-  // Half of the connections, and half of the places in the queue.
+  // Half of the connections, and half of the slots in the queue.
   for (let index = 0; index < 32 + 500; index++) asking.ask(question, answer => answers.push(answer))
   await eventually(() => held.length === 32)
   expect(answers).toEqual([])

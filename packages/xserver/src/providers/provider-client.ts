@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One provider with its own connection pool, so that a slow or dead provider delays only requests that need it, and of
-// those no more than may wait. Each check has one deadline for everything, and completes exactly once.
+// One provider with its own connection pool, so that a slow or dead provider delays only requests that need it, and
+// only as many of those as may wait. Each check has one deadline for everything, and completes exactly once.
 
 import { isIP } from "node:net"
 import { checkServerIdentity, connect as connectTls } from "node:tls"
@@ -26,7 +26,7 @@ import type { AnswerMessage, AskedRequest, ProviderProtocol } from "./protocol.j
 import { askedByField, type ProviderQuestion } from "./question.js"
 
 const NO_FIELDS = new FieldList([])
-/** A machine that has vanished closes no connections. */
+/** A machine that has vanished does not close its connections. */
 const PROBE_AFTER_MS = 5_000
 const KEEP_ALIVE_MS = 30_000
 const LIMITS = {
@@ -64,7 +64,7 @@ export class ProviderClient {
     this.#pool = provider.protocol === "grpc" ? new Http2Pool(options) : new Http1Pool(options)
   }
 
-  /** Comes back once with the answer, later than this call; not after the function that is returned was called. */
+  /** Calls back once, asynchronously, and never after the returned function was called. */
   ask(question: ProviderQuestion, answered: (answer: ProviderAnswer) => void): () => void {
     const { provider } = this
     const { headers, ...said } = this.#protocol.ask(question, provider)
@@ -113,7 +113,7 @@ class Outgoing implements OutgoingRequest {
   }
 }
 
-/** Gathers the answer to one question. INVARIANT: `answered` is called at most once. */
+/** Reads the answer to one question. INVARIANT: `answered` is called at most once. */
 class Reading implements UpstreamListener {
   readonly #read: (message: AnswerMessage) => ProviderAnswer
   readonly #answered: (answer: ProviderAnswer) => void
@@ -203,7 +203,7 @@ function connector({ address, tls, protocol, timeoutMs }: AuthorizationProvider)
       ...options,
       ...placeOf(place, timeoutMs),
       ...TLS_FLOOR,
-      // RFC 6066 section 3: an IP address is not sent as the server name. The certificate must have it anyway.
+      // RFC 6066 section 3: an IP address is not sent as the server name. The certificate must still contain it.
       ...(isIP(serverName) === 0 && { servername: serverName }),
       checkServerIdentity: (_, certificate) => checkServerIdentity(serverName, certificate),
       ALPNProtocols: [alpn],

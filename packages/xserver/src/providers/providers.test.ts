@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUSTOM policies on a real data path with real providers on loopback: good ones, and dead, slow, lying and oversized ones.
+// CUSTOM policies on a real data path with real providers on loopback: good, dead, slow, lying and oversized ones.
 
 import { once } from "node:events"
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http"
@@ -34,7 +34,7 @@ interface Told {
   readonly body: string
 }
 
-/** For providers that do answer, on a machine that is busy. */
+/** For providers that do answer, on a busy machine. */
 const PATIENT_MS = 30_000
 
 let path: LocalDataPath
@@ -193,7 +193,7 @@ describe("a provider that allows", () => {
     ["x-other", "1"],
   ] as const
 
-  it.each(["grpc", "http"] as const)("adds the headers it declares, over %s, and no caller can", async protocol => {
+  it.each(["grpc", "http"] as const)("adds its declared headers over %s, and no caller can", async protocol => {
     const seen: unknown[] = []
     const provider =
       protocol === "grpc"
@@ -225,7 +225,7 @@ describe("a provider that allows", () => {
     expect(arrived.map(({ headers: got }) => got.authorization)).toEqual([undefined, "Basic x"])
   })
 
-  it("adds and removes headers over authzen, and is asked what merlond authorizer reads", async () => {
+  it("adds and removes headers over authzen, and receives what merlond authorizer reads", async () => {
     const seen: unknown[] = []
     const set = answer.map(([name, value]) => ({ name, value }))
     const allowing = { decision: true, context: { set_headers: set, remove_headers: ["Authorization"], extra: {} } }
@@ -246,7 +246,7 @@ describe("a provider that allows", () => {
     expect(readEvaluations(Buffer.from(JSON.stringify(question)), "evaluation")).toHaveProperty("items")
   })
 
-  it("leaves DENY and ALLOW to decide", async () => {
+  it("leaves the decision to DENY and ALLOW", async () => {
     await apply(
       [await grpcProvider((_, stream) => respond(stream, allow()))],
       asks("ext"),
@@ -293,7 +293,7 @@ describe("a provider that denies", () => {
 it.each<[string, object, number, string, string | undefined]>([
   ["nothing more", {}, 403, "", undefined],
   ["why", { context: { reason: "n\u00f6" } }, 403, "n\u00f6", undefined],
-  ["a reason that is no text", { context: { reason: { en: "no" } } }, 403, "", undefined],
+  ["a reason that is not a string", { context: { reason: { en: "no" } } }, 403, "", undefined],
   [
     "a response",
     {
@@ -317,7 +317,7 @@ it.each<[string, object, number, string, string | undefined]>([
   expect(await reasonOf(told)).toBe(`denied by provider \`ext\`: status ${status}; foo/ask-ext rules[0] asks it`)
 })
 
-describe("a provider that cannot be relied on", () => {
+describe("an unreliable provider", () => {
   const big = Buffer.alloc(200_000, "x")
   const both = Buffer.from([0x0a, 0x00, 0x12, 0x00])
   const http: readonly (readonly [string, HttpHandler, string])[] = [
@@ -361,16 +361,16 @@ describe("a provider that cannot be relied on", () => {
   ]
   const authzen: readonly (readonly [string, unknown, string])[] = [
     ["has no decision", {}, "malformed"],
-    ["has a text for a decision", { decision: "true" }, "malformed"],
+    ["has a string as its decision", { decision: "true" }, "malformed"],
     ["is a list", [{ decision: true }], "malformed"],
     ["is no object", true, "malformed"],
     ["removes parameters", { decision: true, context: { remove_parameters: ["a"] } }, "malformed"],
-    ["writes headers that are none", { decision: true, context: { set_headers: { "x-a": "1" } } }, "malformed"],
+    ["writes invalid headers", { decision: true, context: { set_headers: { "x-a": "1" } } }, "malformed"],
     ["ends a header line", { decision: true, context: { set_headers: [{ name: "x", value: "a\r\nb" }] } }, "malformed"],
     ["removes the framing", { decision: true, context: { remove_headers: ["content-length"] } }, "malformed"],
     ["denies with success", { decision: false, context: { status: 200 } }, "malformed"],
-    ["denies with a status that is none", { decision: false, context: { status: "403" } }, "malformed"],
-    ["has a context that is none", { decision: true, context: [] }, "malformed"],
+    ["denies with an invalid status", { decision: false, context: { status: "403" } }, "malformed"],
+    ["has an invalid context", { decision: true, context: [] }, "malformed"],
     ["writes too much", { decision: true, context: { extra: "x".repeat(70_000) } }, "too large"],
   ]
   const overHttp = (handler: HttpHandler) => async (more: object) => ({
@@ -401,7 +401,7 @@ describe("a provider that cannot be relied on", () => {
       ([name, handler, why]) => [`${name} over grpc`, (more: object) => grpcProvider(handler, more), why] as const,
     ),
     [
-      "is not there",
+      "is down",
       async (more: object) => ({ name: "ext", protocol: "grpc", address: "127.0.0.1:1", ...more }),
       "reached",
     ] as const,
@@ -416,20 +416,20 @@ describe("a provider that cannot be relied on", () => {
     expect(arrived).toEqual([])
   })
 
-  it.each(servers.slice(-3))("%s: its declaration can let requests pass", async (name, start) => {
+  it.each(servers.slice(-3))("%s: its declaration can allow requests", async (name, start) => {
     await apply([await start({ timeoutMs: 150, failureMode: "open" })], asks("ext"))
-    // What the mesh does not declare has no declaration.
+    // An undeclared provider has no failure mode.
     expect((await call("/x")).status).toBe(name === "is not declared" ? 403 : 200)
   })
 
-  it("denies with a closed failure mode where it denies, whatever the mode says", async () => {
+  it("denies when it answers so, whatever its failure mode is", async () => {
     await apply([await grpcProvider((_, stream) => respond(stream, deny(401)), { failureMode: "open" })], asks("ext"))
     expect((await call("/x")).status).toBe(401)
   })
 })
 
-describe("while a provider is asked", () => {
-  /** Holds every question until the test lets it answer. */
+describe("while a provider is queried", () => {
+  /** Holds every question until the test answers it. */
   async function holding(): Promise<{ provider: object; held: (() => void)[]; gone: () => number }> {
     const held: (() => void)[] = []
     let gone = 0
@@ -440,7 +440,7 @@ describe("while a provider is asked", () => {
     return { provider, held, gone: () => gone }
   }
 
-  it("holds up no other request", async () => {
+  it("no other request waits", async () => {
     const { provider, held } = await holding()
     await apply([provider], asks("ext", "/slow"))
     const slow = call("/slow")
@@ -450,7 +450,7 @@ describe("while a provider is asked", () => {
     expect((await slow).status).toBe(200)
   })
 
-  it("judges by the policies in force when it has answered", async () => {
+  it("the policies that are current when it has answered decide", async () => {
     const { provider, held } = await holding()
     await apply([provider], asks("ext"))
     const asked = call("/x")
@@ -461,7 +461,7 @@ describe("while a provider is asked", () => {
     expect(arrived).toEqual([])
   })
 
-  it("asks another one that policies name by then", async () => {
+  it("a provider that policies name meanwhile is queried too", async () => {
     const { provider, held } = await holding()
     const second = await httpProvider((_, response) => response.writeHead(401).end(), {})
     await apply([provider], asks("ext"))
@@ -472,7 +472,7 @@ describe("while a provider is asked", () => {
     expect((await asked).status).toBe(401)
   })
 
-  it("gives the question up with its caller", async () => {
+  it("the query is cancelled with its caller", async () => {
     const { provider, held, gone } = await holding()
     await apply([provider], asks("ext"))
     const session = connect(`http://127.0.0.1:${path.addresses()[0]?.port}`)
@@ -485,7 +485,7 @@ describe("while a provider is asked", () => {
     expect(arrived).toEqual([])
   })
 
-  it("ends a request in flight that a new CUSTOM policy asks about", async () => {
+  it("a request in flight that a new CUSTOM policy matches is ended", async () => {
     const held: ServerResponse[] = []
     application.removeAllListeners("request")
     application.on("request", (_, response) => held.push(response))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The providers that the mesh declares, by name, with connections to those that have been asked. Asks all that a request needs at
-// once; the first of them that does not allow it decides.
+// The providers that the mesh declares, by name, with connections to those that have been used. Queries all that a
+// request needs at once; the first of them that does not allow it decides.
 
 import { isDeepStrictEqual } from "node:util"
 import type { ProviderReport, RuleRef } from "@merlon/policy/authorization"
@@ -15,9 +15,9 @@ import { ProviderClient } from "./provider-client.js"
 import type { ProviderQuestion } from "./question.js"
 
 export interface Answers {
-  /** What was answered, in the order of the rules that asked. */
+  /** The answers, in the order of the rules that named the providers. */
   readonly reports: readonly ProviderReport[]
-  /** The first that does not allow the request; undefined where all do. */
+  /** The first answer that does not allow the request; undefined if all do. */
   readonly rejection:
     | { readonly rule: RuleRef; readonly status: number; readonly body: string; readonly headers: FieldPairs }
     | undefined
@@ -36,9 +36,9 @@ export class Providers {
     this.#deadlines = deadlines
   }
 
-  /** Connections to providers that are declared as before are kept. */
+  /** Keeps connections to providers whose declaration did not change. */
   async use(providers: readonly AuthorizationProvider[]): Promise<void> {
-    // Envoy's messages are loaded where a provider needs them: most proxies have no use for them.
+    // Envoy's messages are loaded when a provider needs them: most proxies do not.
     if (providers.some(({ protocol }) => protocol === "grpc")) this.#grpc ??= grpcProtocol(await checkMessages())
     const declared = new Map(providers.map(provider => [provider.name, provider]))
     for (const [name, client] of this.#clients) {
@@ -51,7 +51,7 @@ export class Providers {
     }
   }
 
-  /** `done` comes once, later than this call; not after the function that is returned was called. */
+  /** `done` is called once, asynchronously, and never after the returned function was called. */
   ask(asking: readonly RuleRef[], question: ProviderQuestion, done: (answers: Answers) => void): () => void {
     const answers = new Map<number, ProviderAnswer>()
     const stops = asking.map((rule, at) => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a provider receives about a request: what the rules saw of it, with the headers that its declaration names as they came. Names
-// under which no caller may speak are left out. Never content.
+// What a provider receives about a request: the attributes that the rules saw, and the headers that its declaration
+// names, as they were received. Protected header names are left out. Never the content.
 
 import type { Connection } from "@merlon/policy/authorization"
 import type { AuthorizationProvider } from "@merlon/policy/mesh"
@@ -13,17 +13,17 @@ export interface ProviderQuestion {
   /** As the rules saw it. */
   readonly http: HttpAttributes
   readonly requestId: string
-  /** Of the request as it came. */
+  /** The headers of the request as received. */
   readonly received: Fields
   readonly protectedHeaders: Pick<ProtectedHeaders, "dropsHeader">
-  /** Whose share of the provider's limits it counts against. */
+  /** The caller whose share of the provider's limits the question counts against. */
   readonly caller: string
-  /** The authorizers whose providers lead here, the one that asks included; absent where a proxy asks. */
+  /** The authorizers that wait for the answer, the asking one included; absent if a proxy asks. */
   readonly askedBy?: readonly string[]
   readonly askedByHeader: string
 }
 
-/** Tells a provider that is an authorizer itself who is waiting for it, so that none waits for its own answer. */
+/** Tells a provider that is itself an authorizer who waits for its answer, so that none waits for its own. */
 export function askedByField({ askedBy, askedByHeader }: ProviderQuestion): FieldPairs {
   return askedBy === undefined ? [] : [[askedByHeader, askedBy.join(", ")]]
 }

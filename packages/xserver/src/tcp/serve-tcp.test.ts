@@ -58,9 +58,9 @@ describe.each(["in clear", "under mTLS"])("a tunnel %s", how => {
     return socket.on("error", () => undefined)
   }
 
-  it("carries bytes both ways, and each end by itself", async () => {
+  it("carries bytes in both directions, which end independently", async () => {
     const { rig } = await start(socket => {
-      // Answers only once the client has ended: that is what half-close is for.
+      // Answers only after the client has ended, to test half-close.
       const chunks: Buffer[] = []
       socket.on("data", chunk => chunks.push(chunk))
       socket.on("end", () => socket.end(Buffer.concat(chunks)))
@@ -91,7 +91,7 @@ describe.each(["in clear", "under mTLS"])("a tunnel %s", how => {
     expect(rig.connections.size).toBe(0)
   })
 
-  it("does not read what the peer does not take", async () => {
+  it("stops reading while the peer does not read", async () => {
     let application: Socket | undefined
     const { rig, app } = await start(socket => {
       application = socket.pause()
@@ -130,7 +130,7 @@ describe.each(["in clear", "under mTLS"])("a tunnel %s", how => {
   })
 })
 
-it("asks for the identity of a peer that proved one", async () => {
+it("is judged by the identity that the peer proved", async () => {
   const allow = authorization("frontend", {
     action: "ALLOW",
     rules: [{ from: [{ source: { principals: [GOOD_ID.replace("spiffe://", "")] } }] }],
@@ -149,7 +149,7 @@ it("asks for the identity of a peer that proved one", async () => {
   expect(String((await once(peer, "data"))[0])).toBe("x")
 })
 
-it("asks for the server name of TLS that only the application can read", async () => {
+it("is judged by the server name of TLS that only the application can read", async () => {
   const echo = await startEcho(authority)
   cleanups.push(() => echo.close())
   const allow = authorization("by-name", {
@@ -191,7 +191,7 @@ async function startRigProgram(options: RigOptions): Promise<Rig> {
   return rig
 }
 
-it("says why where the application is away", async () => {
+it("records the failure if the application is down", async () => {
   const { rig, app } = await start(echo)
   app.close()
   await once(app, "close")
@@ -202,7 +202,7 @@ it("says why where the application is away", async () => {
   expect(rig.meters.records[0]?.upstreamFailure).toBe("connect")
 })
 
-it("ends a tunnel in which nothing moves", async () => {
+it("ends an idle tunnel", async () => {
   const { rig } = await start(echo, { limits: { tunnelIdleTimeoutMs: 50 } })
   const socket = dial(rig)
   socket.write("x")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// TCP through the gate: judged by the attributes of the connection, then bytes in both directions, each direction closing
-// independently. A denied connection is closed without any bytes written. On an undeclared port both sides are watched
-// for HTTP first.
+// TCP through the proxy: judged by the attributes of the connection, then bytes in both directions, each direction
+// closing independently. A denied connection is closed without any bytes written. On an undeclared port both sides are
+// watched for HTTP first.
 
 import type { Socket } from "node:net"
 import { connectTcp } from "@merlon/wire"
@@ -34,7 +34,7 @@ class Tunnel {
   readonly #options: TcpOptions
   readonly #client: Socket
   readonly #started = performance.now()
-  /** What has been sent, on an undeclared port. */
+  /** Watches the client's bytes on an undeclared port. */
   readonly #hidden: HiddenRequest | undefined
   #leave: () => void = () => undefined
   #upstream: Socket | undefined
@@ -45,8 +45,8 @@ class Tunnel {
     this.#accepted = accepted
     this.#options = options
     this.#client = accepted.socket
-    // The connection has all its attributes before its first byte, so it is evaluated before it: a server that speaks
-    // first then sends nothing to denied clients.
+    // The connection has all its attributes before its first byte, so it is judged at once: a server that speaks first
+    // then sends nothing to denied clients.
     const undeclared = accepted.port.protocol === "auto"
     this.#admission = options.gate.admitTcp(accepted.connection, undeclared)
     if (!undeclared) return
@@ -70,7 +70,8 @@ class Tunnel {
       get chain() {
         return peerChain(client, certificate?.issuer)
       },
-      // A tunnel is one request without an end. A mode that does not take it ends it; a process that goes waits for it.
+      // A tunnel is one request without an end. A mode that does not allow it ends it; a process that shuts down waits
+      // for it.
       drain: reason => {
         if (reason === "mode") this.#destroy()
       },
@@ -94,7 +95,7 @@ class Tunnel {
     upstream.on("error", () => this.#fail(upstream.connecting || upstream.pending ? "connect" : "reset"))
     upstream.once("close", () => {
       clearTimeout(timer)
-      // Both directions have ended; what the client has not read yet is still on its way.
+      // Both directions have ended; what the client has not read yet is still in flight.
       if (!client.writableEnded && this.#upstream === upstream) this.#destroy()
     })
     upstream.once("connect", () => {
@@ -121,7 +122,7 @@ class Tunnel {
     new WatchedTunnel({ client, application: upstream, hidden, reject, onFirst }).start()
   }
 
-  /** The client speaks first after all, so its words tell what this is. The application has heard nothing of it. */
+  /** The client spoke first after all, so its bytes decide the protocol. The application has received none of them. */
   #giveBack(chunk: Buffer, giveBack: () => void): void {
     const client = this.#client
     const upstream = this.#upstream
@@ -151,7 +152,7 @@ class Tunnel {
 
   #denyProtocol(error: ProtocolError): void {
     this.#admission = this.#options.gate.denyProtocol(error)
-    // Not `end`: an application that has half a line must not take it for a whole one.
+    // Not `end`: an application that has half a line must not read it as a complete one.
     this.#upstream?.resetAndDestroy()
     this.#reject()
   }
@@ -170,7 +171,7 @@ class Tunnel {
 
   #reject(): void {
     this.#upstream?.destroy()
-    // Only a plain socket can be reset; with TLS the same is done by leaving out the closing alert.
+    // Only a plain socket can be reset. Under TLS, leaving out the closing alert has the same effect.
     if ("encrypted" in this.#client) this.#client.destroy()
     else this.#client.resetAndDestroy()
   }

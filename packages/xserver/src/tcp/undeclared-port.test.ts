@@ -52,10 +52,10 @@ async function open(rig: Rig, how: string): Promise<Socket> {
   return socket
 }
 
-/** Bytes, or `silence` for one that outlasts the time for the first bytes. */
+/** Bytes, or `silence` for a pause that is longer than the time for the first bytes. */
 type Step = string
 
-/** What was received: all until it says `until`, or where nothing is expected, what came in a while. */
+/** Returns what was received: everything up to `until`, or, if nothing is expected, what came in a while. */
 async function play(rig: Rig, how: string, steps: readonly Step[], end: boolean, until?: string): Promise<string> {
   const socket = await open(rig, how)
   let received = ""
@@ -77,7 +77,7 @@ async function play(rig: Rig, how: string, steps: readonly Step[], end: boolean,
       what: `${JSON.stringify(until)} arrives or the connection closes`,
       state: () => JSON.stringify(received),
     })
-  // Pending handling must be over before the test counts.
+  // Events in flight must be handled before the test counts.
   await Promise.race([gone, new Promise(resolve => setTimeout(resolve, 2 * SNIFF_MS))])
   socket.destroy()
   return received
@@ -99,7 +99,7 @@ const ATTACKS: readonly (readonly [string, readonly Step[]])[] = [
   ["a target and no version", ["\x00\r\nGET /x\r\n"]],
   ["a method that ends in CR", [`FOO\r/x\rHTTP/1.1\n${FORGED}`]],
   ["empty lines without end", ["\r\n".repeat(5_000), `GET /x HTTP/1.1\r\n${FORGED}`]],
-  ["a version for a target", [" /x HTTP/1.1", ` HTTP/1.1\r\n${FORGED}`]],
+  ["a version as the target", [" /x HTTP/1.1", ` HTTP/1.1\r\n${FORGED}`]],
   ["half a preface, silence, the rest", ["PRI * HT", "silence", `TP/1.1\r\n${FORGED}`]],
 ]
 
@@ -139,7 +139,7 @@ describe.each(["in clear", "under mTLS"])("an application on an undeclared port,
       expect(server.unjudged()).toEqual([])
     })
 
-    it("gets no unevaluated request, whatever is sent in whatever pieces", { timeout: 300_000 }, async () => {
+    it("gets no unevaluated request, for any bytes in any pieces", { timeout: 300_000 }, async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 8 }), fc.boolean(), async (steps, end) => {
           await play(rig, how, steps, end)
@@ -183,7 +183,7 @@ const greeting = (socket: Socket): void => {
 }
 
 describe("an undeclared port", () => {
-  it("carries a protocol whose server speaks first, and then whatever its client says", async () => {
+  it("carries a protocol whose server speaks first, and then whatever its client sends", async () => {
     const rig = await start(greeting)
     const socket = await open(rig, "in clear")
     expect(String((await once(socket, "data"))[0])).toBe("220 ready\r\n")
@@ -202,7 +202,7 @@ describe("an undeclared port", () => {
     }
   })
 
-  it("ends what its application answers in HTTP", async () => {
+  it("ends a connection on which its application answers in HTTP", async () => {
     const rig = await start(socket => socket.once("data", () => socket.write("HTTP/1.1 400 Bad Request\r\n\r\n")))
     expect(await play(rig, "in clear", ["PING\r\n"], false)).toBe("")
     await rig.meters.until(({ records }) => records.length === 1)
@@ -238,8 +238,8 @@ describe("an undeclared port", () => {
   it.each([
     ["a method", [byMethod], ["PING\r\n"]],
     ["a token", [tokens], ["PING\r\n"]],
-    ["a token, and nobody says anything", [tokens], ["silence"]],
-  ])("takes nothing but HTTP where a policy looks at %s", async (_, policies, steps) => {
+    ["a token, while neither side sends anything", [tokens], ["silence"]],
+  ])("accepts only HTTP if a policy reads %s", async (_, policies, steps) => {
     const rig = await start(greeting, { policies })
     expect(await play(rig, "in clear", steps, false)).toBe("")
     await rig.meters.until(({ records }) => records.length === 1)
@@ -250,14 +250,14 @@ describe("an undeclared port", () => {
   })
 
   it.each([
-    ["at identities alone", [byIdentity]],
-    ["at methods in shadow", [shadow]],
-  ])("takes anything where policies look %s", async (_, policies) => {
+    ["only identities", [byIdentity]],
+    ["methods in shadow mode", [shadow]],
+  ])("accepts any protocol if policies read %s", async (_, policies) => {
     const rig = await start(greeting, { policies })
     expect(await play(rig, "in clear", ["PING\r\n"], false, "ready")).toContain("220 ready")
   })
 
-  it("is judged as TCP where a policy looks at methods of other ports", async () => {
+  it("is judged as TCP if a policy reads methods of other ports", async () => {
     const rig = await start(greeting, { policies: [otherPort] })
     await play(rig, "in clear", ["PING\r\n"], false)
     await rig.meters.until(({ records }) => records.length === 1)

@@ -10,7 +10,7 @@ import type { ProtocolError } from "../enforcement/verdict.js"
 export interface WatchedEnds {
   readonly client: Socket
   readonly application: Socket
-  /** Knows what has been forwarded already. */
+  /** Has seen the bytes that were already forwarded. */
   readonly hidden: HiddenRequest
   readonly reject: (error: ProtocolError) => void
   /** Set if neither side has sent anything yet: receives the client's bytes if they come first. */
@@ -21,7 +21,7 @@ const HTTP = Buffer.from("HTTP/")
 
 export class WatchedTunnel {
   readonly #ends: WatchedEnds
-  /** Of the application, while it is too little to tell. */
+  /** The application's bytes, while they are too few to classify. */
   #said = Buffer.alloc(0)
 
   constructor(ends: WatchedEnds) {
@@ -55,7 +55,7 @@ export class WatchedTunnel {
     }
   }
 
-  // For some readers a line ends where nothing more comes.
+  // For some readers the end of input ends a line.
   readonly #onEnd = (): void => {
     const { application, hidden, reject } = this.#ends
     if (hidden.unfinished) reject("hidden-request")

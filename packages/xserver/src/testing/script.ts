@@ -4,7 +4,7 @@
 
 import { buildSync } from "esbuild"
 
-/** `source` with everything that it imports by paths from `folder`. */
+/** `source` with everything that it imports by relative paths from `folder`. */
 export function script(source: string, folder: string): string {
   const stdin = { contents: source, resolveDir: folder }
   const { outputFiles } = buildSync({ stdin, bundle: true, write: false, platform: "node", format: "esm" })

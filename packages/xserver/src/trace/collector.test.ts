@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectors that answer something else than a collector would: each batch comes to an end anyway.
+// Invalid responses of a collector: sending a batch ends in any case.
 
 import { createServer, type Server, type Socket } from "node:net"
 import { afterEach, expect, it } from "vitest"
@@ -15,7 +15,7 @@ afterEach(() => {
   server.close()
 })
 
-/** Does this with the socket once something has been asked. */
+/** Calls `answer` with the socket once a request has arrived. */
 async function answering(answer: (socket: Socket) => void): Promise<void> {
   sockets = []
   server = createServer(socket => {
@@ -27,22 +27,22 @@ async function answering(answer: (socket: Socket) => void): Promise<void> {
 
 it.each([
   ["nothing", ""],
-  ["no HTTP", "\0\0\0 garbage\r\n\r\n"],
+  ["not HTTP", "\0\0\0 garbage\r\n\r\n"],
   ["half a head", "HTTP/1.1 200 OK\r\ncontent-le"],
-  ["half an answer", "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nabc"],
-])("rejects where the answer is %s", async (_, text) => {
+  ["half a response", "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nabc"],
+])("rejects if the response is %s", async (_, text) => {
   await answering(socket => socket.end(text))
   await expect(collector.post({})).rejects.toThrow()
 })
 
-it("rejects where the collector would rather speak something else", async () => {
+it("rejects if the collector switches to another protocol", async () => {
   await answering(socket =>
     socket.write("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n"),
   )
   await expect(collector.post({})).rejects.toThrow("no answer")
 })
 
-it("listens to no answer that does not end", async () => {
+it("stops reading a response that does not end", async () => {
   const chunk = Buffer.alloc(64 * 1024, "x")
   await answering(socket => {
     const more = (): void => {

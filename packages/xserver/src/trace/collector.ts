@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The connection to the collector: OTLP over HTTP in JSON. Its certificate is verified with the machine's roots and those
-// of NODE_EXTRA_CA_CERTS; it is not a member of the mesh.
+// The connection to the collector: OTLP over HTTP in JSON. Its certificate is verified with the machine's roots and
+// those of NODE_EXTRA_CA_CERTS; it is not a member of the mesh.
 
 import { Agent as HttpAgent, request as httpRequest } from "node:http"
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https"
 import { TLS_FLOOR } from "@merlon/wire/tls"
 
 const TIMEOUT_MS = 10_000
-/** Of what it says of a batch; beyond it, it is not listened to. */
+/** Bytes of a response; anything beyond is not read. */
 const MOST_ANSWERED = 64 * 1024
 /** OTLP section "Failures": these statuses are retried; any other rejection is final. */
 const AGAIN: ReadonlySet<number> = new Set([408, 429, 502, 503, 504])
@@ -34,7 +34,7 @@ export function collectorAt(url: string): Collector {
         response => {
           const told = (): void => resolve(outcomeOf(response.statusCode ?? 0))
           let answered = 0
-          // What it says of it is read and forgotten, so that the connection can be used again.
+          // The content is read and discarded, so that the connection can be reused.
           response.on("error", reject)
           response.on("data", (chunk: Buffer) => {
             answered += chunk.length
@@ -46,8 +46,7 @@ export function collectorAt(url: string): Collector {
         },
       )
       sent.once("error", reject)
-      // Always the last event. After a response that Node does not report, such as a protocol upgrade, it is the only
-      // one.
+      // Always the last event, and the only one after a response that Node does not report, such as a protocol upgrade.
       sent.once("close", () => reject(new Error("no answer")))
       sent.end(text)
     })
@@ -59,7 +58,7 @@ function outcomeOf(status: number): "taken" | "rejected" | "again" {
   return AGAIN.has(status) ? "again" : "rejected"
 }
 
-/** Where traces go below the base that people configure. Throws where it is no address. */
+/** The URL for traces below the configured base. Throws if it is not a valid URL. */
 export function tracesUrl(base: string): string {
   const url = new URL(base)
   if (url.protocol !== "http:" && url.protocol !== "https:") throw new Error("must begin with http:// or https://")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is kept of a request until its span is sent: callers choose the texts, and whether there is a span at all.
+// Bounds on what is kept of a request until its span is sent: callers choose the texts, and whether there is a span.
 
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
@@ -30,7 +30,7 @@ it("truncates long texts", () => {
   for (const value of values) expect(value.length).toBeLessThan(MAX_TEXT + 30)
 })
 
-it("keeps none of the heads alive that its texts were cut from", () => {
+it("does not keep the heads alive that its texts were cut from", () => {
   const used = (): number => {
     collectGarbage()
     return process.memoryUsage().heapUsed

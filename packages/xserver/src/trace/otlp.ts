@@ -3,7 +3,7 @@
 
 import { ownText, shortText } from "../observe/own-text.js"
 
-/** Where a span is in its trace. */
+/** The position of a span in its trace. */
 export interface Span {
   readonly traceId: string
   readonly spanId: string
@@ -13,22 +13,22 @@ export interface Span {
   readonly startedAt: number
 }
 
-/** What a span tells of its request. Texts are cut and copied when it is written. */
+/** The contents of a request's span. Texts are truncated and copied when it is written. */
 export interface SpanContent {
   readonly kind: "server" | "client"
-  /** Callers can invent any path, but there are only a few names. */
+  /** The number of different names must be small, but callers can invent any path. */
   readonly name: string
   readonly durationMs: number
   readonly attributes: { readonly [key: string]: string | number | undefined }
   readonly failed: boolean
 }
 
-/** Whose spans they are. */
+/** The workload that the spans belong to. */
 export interface SpanSource {
   readonly namespace: string
   readonly name: string
   readonly version: string | undefined
-  /** The program that records them. */
+  /** The program that records the spans. */
   readonly scope: string
 }
 
@@ -41,7 +41,7 @@ interface Attribute {
 const KINDS: Readonly<Record<SpanContent["kind"], number>> = { server: 2, client: 3 }
 const STATUS_ERROR = 2
 
-/** Of spans as `writeSpan` gives them. */
+/** `spans` are results of `writeSpan`. */
 export function exportRequest(source: SpanSource, spans: readonly object[]): object {
   const { namespace, name, version, scope } = source
   const resource = attributesOf({
@@ -55,7 +55,7 @@ export function exportRequest(source: SpanSource, spans: readonly object[]): obj
   }
 }
 
-/** Written when the request ends, since it waits for its batch: of the request nothing is kept but this. */
+/** Called when the request ends. The span waits for its batch, so nothing else of the request is kept. */
 export function writeSpan(span: Span, content: SpanContent): object {
   const { traceId, spanId, parentSpanId, traceState, startedAt } = span
   const { kind, name, durationMs, attributes, failed } = content
@@ -79,7 +79,7 @@ function attributesOf(values: SpanContent["attributes"]): readonly Attribute[] {
   )
 }
 
-/** 64-bit numbers are text in JSON. */
+/** 64-bit numbers are strings in JSON. */
 function attributeValue(value: string | number): AttributeValue {
   return typeof value === "string" ? { stringValue: shortText(value) } : { intValue: String(value) }
 }

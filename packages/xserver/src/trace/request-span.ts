@@ -13,7 +13,7 @@ export const HTTP_VERSIONS: Readonly<Record<RequestRecord["protocol"], string>> 
   tcp: "",
 }
 
-/** `mesh`: the word before attributes that are ours. */
+/** `mesh`: prefix of our own attributes. */
 export function requestSpan(record: RequestRecord, mesh: string): SpanContent {
   const { judgement, method, status, upstreamFailure } = record
   const failed = status >= 500 || upstreamFailure !== undefined

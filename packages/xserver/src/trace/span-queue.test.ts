@@ -10,7 +10,7 @@ let due: { run: () => void; after: number }[]
 let queue: SpanQueue<number>
 
 const settle = () => new Promise(resolve => setImmediate(resolve))
-/** The next thing that waits happens. */
+/** Runs the next timer. */
 async function pass(): Promise<number | undefined> {
   const next = due.shift()
   next?.run()
@@ -37,7 +37,7 @@ beforeEach(() => {
   })
 })
 
-it("gathers spans and sends them together", async () => {
+it("collects spans and sends them together", async () => {
   for (const span of [1, 2, 3]) queue.add(() => span)
   expect(sent).toEqual([])
   await pass()
@@ -73,7 +73,7 @@ it("keeps spans for a failing collector, backs off, and drops the excess", async
   expect([queue.exported, queue.dropped]).toEqual([MOST_QUEUED, 10])
 })
 
-it("loses what a collector does not want, and goes on", async () => {
+it("drops spans that a collector rejects, and continues", async () => {
   answer = async () => "rejected"
   queue.add(() => 1)
   await pass()
@@ -84,7 +84,7 @@ it("loses what a collector does not want, and goes on", async () => {
   expect([queue.exported, queue.dropped]).toEqual([1, 1])
 })
 
-it("sends what is left at shutdown, and does not wait for a dead collector", async () => {
+it("sends the rest at shutdown, and does not wait for a dead collector", async () => {
   for (let i = 0; i < BATCH + 5; i++) queue.add(() => i)
   await queue.close()
   expect(queue.exported).toBe(BATCH + 5)
@@ -94,7 +94,7 @@ it("sends what is left at shutdown, and does not wait for a dead collector", asy
   expect([queue.exported, queue.dropped, due.length]).toEqual([BATCH + 5, 1, 0])
 })
 
-it("waits at its end no longer than a moment for a collector that says nothing", async () => {
+it("waits only briefly at shutdown for a collector that does not respond", async () => {
   let take: (outcome: Outcome) => void = () => {}
   answer = () => new Promise(resolve => (take = resolve))
   for (let i = 0; i < BATCH + 5; i++) queue.add(() => i)

@@ -3,7 +3,7 @@
 // INVARIANT: whatever the collector does, no request waits for it, and memory is bounded by the queue.
 
 export interface SpanQueueOptions<T> {
-  /** Whether they were taken; `again` where the collector may take them later. */
+  /** Whether the spans were accepted; `again` if the collector may accept them later. */
   readonly send: (batch: readonly T[]) => Promise<"taken" | "rejected" | "again">
   readonly later?: (run: () => void, milliseconds: number) => () => void
 }
@@ -13,7 +13,7 @@ export const BATCH = 512
 const GATHER_MS = 2_000
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 30_000
-/** For everything that is left at shutdown: the end of the process waits for the collector too. */
+/** For everything that is left at shutdown: the process waits that long for the collector before it exits. */
 const LAST_WORDS_MS = 3_000
 
 export class SpanQueue<T> {
@@ -33,12 +33,12 @@ export class SpanQueue<T> {
     return this.#exported
   }
 
-  /** Because the queue was full, or the collector did not want them. */
+  /** Spans that were dropped because the queue was full, or because the collector rejected them. */
   get dropped(): number {
     return this.#dropped
   }
 
-  /** Made only where there is room for it. */
+  /** `make` is called only if there is room. */
   add(make: () => T): void {
     if (this.#queue.length >= MOST_QUEUED) {
       this.#dropped++
@@ -50,7 +50,7 @@ export class SpanQueue<T> {
     else if (this.#cancel === undefined) this.#sendLater(GATHER_MS)
   }
 
-  /** What is left is tried once more; what is not taken then, or not in time, is lost. */
+  /** Tries to send the rest once more; spans that are not accepted in time are lost. */
   async close(): Promise<void> {
     const { later = systemLater } = this.#options
     let inTime = (): void => undefined
@@ -98,7 +98,7 @@ export class SpanQueue<T> {
       return
     }
     this.#pause = FIRST_PAUSE_MS
-    // Given up meanwhile, and counted so.
+    // The queue was dropped meanwhile, and counted as dropped.
     if (this.#queue.length === 0) return
     this.#queue = this.#queue.slice(batch.length)
     if (outcome === "taken") this.#exported += batch.length

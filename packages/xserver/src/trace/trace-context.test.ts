@@ -12,7 +12,7 @@ describe("traceparent", () => {
     [`00-${TRACE}-${SPAN}-00`, false],
     [`00-${TRACE}-${SPAN}-ff`, true],
     [` ${GOOD} `, true],
-    // A later version may say more; what we know of it stands in the same places.
+    // A later version may add fields; the fields of version 00 stay in the same places.
     [`cc-${TRACE}-${SPAN}-01-what-the-future-brings`, true],
     [`cc-${TRACE}-${SPAN}-01`, true],
   ])("reads `%s`", (line, sampled) => {
@@ -22,16 +22,16 @@ describe("traceparent", () => {
   it.each([
     ["nothing", []],
     ["two", [GOOD, GOOD]],
-    ["an empty one", [""]],
+    ["an empty header", [""]],
     ["more than version 00 has", [`${GOOD}-more`]],
-    ["a version that is none", [`ff-${TRACE}-${SPAN}-01`]],
+    ["an invalid version", [`ff-${TRACE}-${SPAN}-01`]],
     ["capital letters", [GOOD.toUpperCase()]],
     ["a trace of zeros", [`00-${"0".repeat(32)}-${SPAN}-01`]],
     ["a span of zeros", [`00-${TRACE}-${"0".repeat(16)}-01`]],
     ["a short trace", [`00-${TRACE.slice(1)}-${SPAN}-01`]],
-    ["signs that are no digits", [`00-${TRACE.replace("4", "g")}-${SPAN}-01`]],
-    ["something behind flags of a later version", [`cc-${TRACE}-${SPAN}-01.x`]],
-  ])("takes %s for none", (_, lines) => {
+    ["characters that are no digits", [`00-${TRACE.replace("4", "g")}-${SPAN}-01`]],
+    ["text after the flags of a later version", [`cc-${TRACE}-${SPAN}-01.x`]],
+  ])("ignores %s", (_, lines) => {
     expect(readTraceParent(lines)).toBeUndefined()
   })
 
@@ -53,14 +53,14 @@ describe("tracestate", () => {
 
   it.each([
     ["nothing", []],
-    ["an empty one", [" "]],
+    ["an empty header", [" "]],
     ["a member without value", ["a"]],
     ["a key twice", ["a=1,a=2"]],
     ["capital letters in a key", ["A=1"]],
     ["too many members", [Array.from({ length: 33 }, (_, i) => `k${i}=1`).join(",")]],
     ["too much", [`a=${"x".repeat(256)}`, `b=${"x".repeat(256)}`]],
-    ["what is no printable character", ["a=\u0001"]],
-  ])("takes %s for none", (_, lines) => {
+    ["a character that is not printable", ["a=\u0001"]],
+  ])("ignores %s", (_, lines) => {
     expect(readTraceState(lines)).toBeUndefined()
   })
 })

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The caller's trace context (W3C Trace Context). A malformed header is ignored: the trace then begins here, and the
-// malformed value is not passed on.
+// malformed value is not forwarded.
 
 export interface TraceParent {
   /** 32 lower-case hex digits, not all zero. */
@@ -14,12 +14,12 @@ const TRACE_PARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})
 const ZEROS = /^0+$/
 const SAMPLED = 0x01
 
-/** Undefined where there is none, more than one, or one that cannot be read. */
+/** Undefined if there is none, more than one, or one that cannot be read. */
 export function readTraceParent(lines: readonly string[] | undefined): TraceParent | undefined {
   const [line, second] = lines ?? []
   if (line === undefined || second !== undefined) return undefined
   const [, version, traceId = "", spanId = "", flags = "", rest] = TRACE_PARENT.exec(line.trim()) ?? []
-  // Section 3.2.2.1: `ff` is no version, and the first one has nothing after its flags; later ones may.
+  // Section 3.2.2.1: `ff` is not a version, and version 00 has nothing after its flags; later versions may.
   if (version === undefined || version === "ff" || (version === "00" && rest !== undefined)) return undefined
   if (ZEROS.test(traceId) || ZEROS.test(spanId)) return undefined
   return { traceId, spanId, sampled: (Number.parseInt(flags, 16) & SAMPLED) !== 0 }
@@ -31,14 +31,17 @@ export function writeTraceParent({ traceId, spanId, sampled }: TraceParent): str
 
 const MEMBERS = 32
 const STATE_LENGTH = 512
-/** Section 3.3.1.3: a key, perhaps of a tenant, and up to 256 printable characters without `,` and `=`, the last no blank. */
+/**
+ * Section 3.3.1.3: a key, possibly with a tenant, and up to 256 printable characters without `,` and `=`, of which the
+ * last is no blank.
+ */
 const MEMBER =
   /^([a-z][a-z0-9_\-*/]{0,255}|[a-z0-9][a-z0-9_\-*/]{0,240}@[a-z][a-z0-9_\-*/]{0,13})=([\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e])$/
 
-/** What others keep beside it, in one line. Undefined where there is none, or not all of it can be read. */
+/** The state of other tracing systems, in one line. Undefined if there is none, or part of it cannot be read. */
 export function readTraceState(lines: readonly string[] | undefined): string | undefined {
   if (lines === undefined || lines.length === 0) return undefined
-  // A line that is longer than what has to be passed on is not looked into.
+  // A line that is longer than what must be propagated is not parsed.
   if (lines.reduce((length, line) => length + line.length + 1, 0) > STATE_LENGTH) return undefined
   const members = lines
     .flatMap(line => line.split(","))

@@ -16,7 +16,7 @@ export function newSpanId(): string {
 
 /** Depends only on the id, so that all services with the same ratio record the same traces. */
 export function isSampled(traceId: string, ratio: number): boolean {
-  // The last 52 bits are what a number holds exactly; all of them are random.
+  // A number holds exactly the last 52 bits, all of which are random.
   return Number.parseInt(traceId.slice(-13), 16) < ratio * 2 ** 52
 }
 
@@ -28,7 +28,7 @@ function randomHex(bytes: number): string {
     }
     used += bytes
     const hex = POOL.toString("hex", used - bytes, used)
-    // All zeros means that there is none.
+    // An id of zeros is invalid.
     if (!/^0+$/.test(hex)) return hex
   }
 }

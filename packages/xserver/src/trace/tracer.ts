@@ -10,21 +10,21 @@ import { readTraceParent, readTraceState, writeTraceParent } from "./trace-conte
 import { isSampled, newSpanId, newTraceId } from "./trace-ids.js"
 
 export interface TraceOptions {
-  /** Where OTLP is taken, whole. */
+  /** URL of the collector's OTLP endpoint. */
   readonly url: string
-  /** Of the traces that begin here, from 0 to 1. */
+  /** Share of the traces that begin here, from 0 to 1. */
   readonly ratio: number
   readonly version?: string | undefined
 }
 
-/** Headers that take the place of what the caller sent under their names; those without a value only go. */
+/** Headers that replace the caller's headers of the same names; a header without a value is only removed. */
 export type TraceHeaders = readonly (readonly [name: string, value: string | undefined])[]
 
-/** One request under way. */
+/** One request in flight. */
 export interface RequestTrace<R> {
-  /** Undefined where it is not recorded. */
+  /** Undefined if the request is not recorded. */
   readonly traceId: string | undefined
-  /** Undefined where what the caller sent may go on as it is. */
+  /** Undefined if the caller's headers are forwarded unchanged. */
   readonly headers: TraceHeaders | undefined
   done(record: R): void
 }
@@ -32,7 +32,7 @@ export interface RequestTrace<R> {
 const PARENT = "traceparent"
 const STATE = "tracestate"
 
-/** Neither the caller nor we record: its headers pass unchanged. */
+/** The request is not recorded, and its headers pass unchanged. */
 const NOT_RECORDED: RequestTrace<unknown> = { traceId: undefined, headers: undefined, done: () => undefined }
 
 export class Tracer<R> {
@@ -71,7 +71,8 @@ export class Tracer<R> {
       [STATE, traceState],
     ]
     if (!sampled) return { ...NOT_RECORDED, headers: told }
-    // Not from the monotonic clock, which knows nothing of a clock that was set, or of a machine that slept, since the start.
+    // The wall clock, because the monotonic clock does not reflect that the clock was set or the machine was suspended
+    // since the start.
     const startedAt = Date.now()
     const span = { traceId, spanId, parentSpanId: parent?.spanId, traceState, startedAt }
     const done = (record: R): void => this.#queue.add(() => writeSpan(span, this.#describe(record)))

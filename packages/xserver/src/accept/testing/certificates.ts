@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Authorities and certificates for tests, made in memory: good ones, expired ones, of another trust domain, and with
+// Authorities and certificates for tests, made in memory: valid ones, expired ones, of another trust domain, and with
 // names that no honest authority would sign. Node and openssl parse them, so mistakes here show up.
 
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto"
@@ -20,11 +20,11 @@ export interface LeafOptions {
   readonly commonName?: string
   readonly notBefore?: Date
   readonly notAfter?: Date
-  /** Replaces the alternative names altogether: raw contents of the extension. */
+  /** Raw contents of the extension, in place of all alternative names. */
   readonly subjectAltName?: Buffer
   /** Extended key usages; client and server authentication by default. */
   readonly usages?: readonly ("client" | "server")[]
-  /** Further extensions as they are. */
+  /** Further extensions, DER-encoded. */
   readonly extensions?: readonly Buffer[]
 }
 
@@ -40,7 +40,7 @@ export class Authority {
   readonly #key: KeyObject
   readonly #name: Buffer
 
-  /** Where another is above it, that one has signed it. */
+  /** `above` signs this authority's certificate, if given. */
   constructor(commonName = "Merlon test authority", above?: Authority) {
     const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
     this.#key = privateKey
@@ -71,7 +71,7 @@ export class Authority {
     return { certificate, serial, privateKey: privateKey.export({ type: "pkcs8", format: "pem" }).toString() }
   }
 
-  /** What a proxy of this authority is given. */
+  /** The credentials of a proxy of this authority. */
   material(options: LeafOptions = { uris: [OWN_ID] }): TlsMaterial {
     const { certificate, privateKey } = this.issue(options)
     return { certificateChain: certificate, privateKey, trustBundle: this.certificate }
@@ -84,7 +84,7 @@ export class Authority {
     extensions: readonly Buffer[],
     serialBytes: Buffer,
   ): { readonly certificate: string; readonly serial: string } {
-    // Positive and without a leading zero byte, as DER wants integers.
+    // A DER integer must be positive and without a leading zero byte.
     serialBytes[0] = ((serialBytes[0] ?? 0) & 0x3f) | 0x40
     const signed = sequence(
       der(0xa0, der(0x02, Buffer.from([2]))),

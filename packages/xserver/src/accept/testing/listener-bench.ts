@@ -7,7 +7,7 @@ import type { Accepted, ConnectionHandler } from "../accepted.js"
 import type { Authority, Issued } from "./certificates.js"
 import { type Rig, type RigOptions, startEcho, startRig } from "./rig.js"
 
-/** To be called once in a file, outside of its tests. */
+/** Call once per file, outside of its tests. */
 export function listenerBench(authority: Authority) {
   const cleanups: (() => unknown)[] = []
   afterEach(async () => {
@@ -48,7 +48,7 @@ export function listenerBench(authority: Authority) {
   return { cleanups, echoPort, plain, rigWith, secure }
 }
 
-/** Handlers that name themselves and what they were given, one line per connection. */
+/** Handlers that answer with their name and what they were given, one line per connection. */
 export function naming(seen: Accepted[] = []): {
   handlers: () => Record<"http1" | "http2" | "tcp", ConnectionHandler>
 } {
@@ -66,7 +66,7 @@ export function naming(seen: Accepted[] = []): {
   return { handlers: () => ({ http1: as("http1"), http2: as("http2"), tcp: as("tcp") }) }
 }
 
-/** However it ends. */
+/** Resolves on `close`, whatever caused it. */
 export function closed(socket: Socket): Promise<void> {
   return new Promise(resolve => void socket.once("close", () => resolve()).resume())
 }

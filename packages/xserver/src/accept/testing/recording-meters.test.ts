@@ -2,7 +2,7 @@
 import { expect, it } from "vitest"
 import { RecordingMeters } from "./recording-meters.js"
 
-it("shows what the meters recorded instead", async () => {
+it("fails with the records that the meters have instead", async () => {
   const meters = new RecordingMeters()
   meters.connectionOpened()
   await expect(meters.until(({ open }) => open === 0, 20)).rejects.toThrow(

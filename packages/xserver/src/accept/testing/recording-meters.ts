@@ -13,7 +13,7 @@ export class RecordingMeters implements Meters {
   readonly rejected: RequestRecord[] = []
   readonly ended: string[] = []
   open = 0
-  /** All that ever were. */
+  /** Connections opened since the start. */
   opened = 0
   readonly #events = new EventEmitter()
 

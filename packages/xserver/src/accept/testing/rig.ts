@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A listener on a free port with everything behind it, for tests over real sockets.
+// A listener on a free port with its gate, credentials and connections, for tests over real sockets.
 
 import { once } from "node:events"
 import { createServer, type Server } from "node:net"
@@ -83,7 +83,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
   return rig
 }
 
-/** Long limits, so that a busy machine closes no connection; tests of a limit set their own. */
+/** Long limits, so that a busy machine closes no connection; tests of a limit set a short one. */
 export const PATIENT_LIMITS: Limits = {
   ...DEFAULT_LIMITS,
   connectTimeoutMs: 120_000,
@@ -110,7 +110,7 @@ function programOf(mode: EffectiveMode, policies: readonly PolicyDocument[]): Pr
   return compile([peers, ...policies], WORKLOAD, meshConfig())
 }
 
-/** A policy of the workload's own namespace. */
+/** An AuthorizationPolicy in the workload's namespace. */
 export function authorization(
   name: string,
   spec: Extract<PolicyDocument, { kind: "AuthorizationPolicy" }>["spec"],
@@ -122,7 +122,7 @@ const unexpected: ConnectionHandler = ({ socket }) => {
   socket.destroy()
 }
 
-/** An application that echoes, in clear or in TLS of its own, and says which. */
+/** An application that echoes, in cleartext or in its own TLS, and reports which. */
 export async function startEcho(
   authority = new Authority("The application's own"),
 ): Promise<Server & { port: number }> {

@@ -9,7 +9,7 @@ import type { GatewayTrust } from "../gateway-trust.js"
 
 export interface AuthorizerOptions {
   readonly name?: string
-  /** 0 for any; a provider of the authorizer may have to know it. */
+  /** 0 for any free port; a provider of the authorizer may have to know it in advance. */
   readonly port?: number
   readonly trust: GatewayTrust
   readonly policies: readonly PolicyDocument[]

@@ -26,17 +26,17 @@ export const WORKLOAD = { namespace: "foo", name: "app-1", labels: { app: "app" 
 
 export interface RigOptions {
   readonly application?: RequestListener
-  /** Instead of an HTTP application: whatever does this with its connections. */
+  /** Handles the application's connections in place of an HTTP server. */
   readonly raw?: (socket: Socket) => void
-  /** Instead of either: the port of an application that speaks HTTP/2 in clear. */
+  /** Port of an HTTP/2 application in cleartext, in place of either. */
   readonly h2c?: number
   readonly documents?: readonly PolicyDocument[]
   readonly mesh?: Partial<MeshConfig>
   readonly limits?: Partial<Limits>
   readonly port?: Partial<ApplicationPort>
-  /** As if the peer had proved this. */
+  /** The certificate that the peer seems to have authenticated with. */
   readonly certificate?: PeerCertificate
-  /** How the connections are handed over; reading a first piece, as sniffing does, where nothing is said. */
+  /** How connections are handed over: with their first bytes read, as sniffing does (the default), or untouched. */
   readonly hand?: "with-head" | "untouched"
 }
 
@@ -93,7 +93,7 @@ export class Rig {
     this.gate.swap(compile(documents, WORKLOAD, this.#mesh))
   }
 
-  /** A client without manners of its own. */
+  /** A raw client that adds nothing to what the test sends. */
   async client(): Promise<RawClient> {
     const socket = connect({ port: this.port, host: "127.0.0.1", allowHalfOpen: true, noDelay: true })
     this.#track(socket)
@@ -107,7 +107,7 @@ export class Rig {
     await Promise.all([this.#front, this.#application].map(server => new Promise(done => server.close(done))))
   }
 
-  /** Stops the application alone, and everything it has open. */
+  /** Stops only the application, with all its connections. */
   async stopApplication(): Promise<void> {
     if (this.#application.listening) {
       const closed = new Promise(done => this.#application.close(done))
@@ -222,13 +222,13 @@ export class RawClient {
     })
   }
 
-  /** Everything until the other side has ended. */
+  /** Everything until the peer has ended its side. */
   async all(): Promise<string> {
     await this.until(client => client.ended || client.closed)
     return this.received
   }
 
-  /** The next whole response with a Content-Length, taken out. */
+  /** Takes the next complete response with a Content-Length. */
   async response(): Promise<string> {
     let end = -1
     await this.until(({ received }) => {

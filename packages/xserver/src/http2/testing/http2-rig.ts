@@ -25,7 +25,9 @@ import { serveHttp2 } from "../serve.js"
 
 export type Speaks = "http/1.1" | "h2c"
 
-/** What an application does, in both protocols: the compatible API of node:http2 takes the same listener. */
+/**
+ * The application's request handler, for both protocols: the compatibility API of node:http2 accepts the same listener.
+ */
 export type AppListener = RequestListener
 
 export class Http2Rig {
@@ -86,7 +88,7 @@ export interface Answer {
   readonly headers: IncomingHttpHeaders
   readonly body: Buffer
   readonly trailers: IncomingHttpHeaders
-  /** Of the frame that carried the headers. */
+  /** Flags of the frame that carried the headers. */
   readonly flags: number
 }
 

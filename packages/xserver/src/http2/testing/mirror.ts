@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// An application that echoes its requests, and what a client sees of it.
+// An application that echoes its requests, and a client's view of the responses.
 import type { ClientHttp2Session, ClientHttp2Stream } from "node:http2"
 import { expect } from "vitest"
 import { type AppListener, ask } from "./http2-rig.js"
 
-/** Tells what it was asked. */
+/** Responds with a description of the request. */
 export const mirror: AppListener = (request, response) => {
   const chunks: Buffer[] = []
   request.on("data", chunk => chunks.push(chunk))
@@ -16,7 +16,7 @@ export const mirror: AppListener = (request, response) => {
   })
 }
 
-/** However it ends. */
+/** Resolves on `close`, whatever caused it. */
 export function closed(stream: ClientHttp2Stream): Promise<void> {
   return new Promise(resolve =>
     stream

@@ -44,7 +44,7 @@ export function headerBlock(lines: readonly (readonly [name: string, value: stri
   return Buffer.concat(lines.map(([name, value]) => Buffer.concat([Buffer.from([0]), text(name), text(value)])))
 }
 
-// RFC 7541 section 5.1, with a prefix of seven bits.
+// RFC 7541 section 5.1, with a 7-bit prefix.
 function length(value: number): Buffer {
   if (value < 127) return Buffer.from([value])
   const bytes = [127]
@@ -87,7 +87,7 @@ export class RawClient {
     if (!this.socket.destroyed) this.socket.write(Buffer.concat(frames))
   }
 
-  /** The first frame for which it holds, or undefined where the connection closed before one came. */
+  /** The first frame that matches, or undefined if the connection closed before one came. */
   async frame(wanted: (frame: Frame) => boolean): Promise<Frame | undefined> {
     await eventually(() => this.frames.some(wanted) || this.socket.destroyed, {
       what: `a frame comes with ${sourceOf(wanted)}`,
@@ -101,7 +101,7 @@ export class RawClient {
     try {
       await once(this.socket, "data", { signal })
     } catch (error) {
-      // A connection that breaks is closed next, and that is an answer.
+      // A broken connection closes next, and then the result is undefined.
       if (signal.aborted) throw error
     }
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Applications that parse HTTP more leniently than they should: Node's server with its insecure parser, and Python's with
-// every method. Each reports the requests it got, and whether they came through the gate's codec.
+// Applications that parse HTTP more leniently than they should: Node's server with its insecure parser, and Python's
+// with every method. Each reports its requests, and whether the proxy's codec forwarded them.
 
 import { spawn } from "node:child_process"
 import { once } from "node:events"
@@ -13,9 +13,9 @@ export interface LenientServer {
   readonly port: number
   /** Requests that bypassed the policies: the proxy's codec marks those it forwards. */
   unjudged(): readonly string[]
-  /** How many came in all. */
+  /** Number of all requests. */
   count(): number
-  /** Resolves when everything has been read that was sent before. */
+  /** Resolves when everything that was sent before has been read. */
   settled(): Promise<void>
   stop(): Promise<void>
 }
@@ -34,7 +34,7 @@ export async function lenientNode(): Promise<LenientServer> {
     port,
     unjudged: () => seen.filter(({ judged }) => !judged).map(({ target }) => target),
     count: () => seen.length,
-    // In this very process: what was written before has been read when two turns of the loop are over.
+    // In the same process, everything written before has been read after a few turns of the event loop.
     settled: async () => {
       for (let turn = 0; turn < 4; turn++) await new Promise(resolve => setImmediate(resolve))
     },
@@ -88,7 +88,7 @@ export async function lenientPython(): Promise<LenientServer> {
         .filter(({ judged }) => !judged)
         .map(({ target }) => target),
     count: () => own().length,
-    // It serves one connection after the other, so what came before this one has been read before it.
+    // It serves one connection after the other, so everything sent before this request has been read before it.
     settled: async () => {
       const target = `GET /settled/${++turns}`
       const socket = connect(port, "127.0.0.1").on("error", () => undefined)
