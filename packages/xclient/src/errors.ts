@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a call got no response: one closed table of codes, each with the HTTP status of the proxy's reply, its cause and its
-// fix. The reply carries the code in its failure header.
+// The reasons for which a call got no response: one closed table of codes, each with the HTTP status of the proxy's
+// reply, its cause and its fix. The reply carries the code in its failure header.
 
 export const XCLIENT_ERRORS = {
   "no-route": {

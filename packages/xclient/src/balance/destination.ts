@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The limits of a MeshService for one destination, and its current load: connections, waiting and running requests,
-// ejected endpoints. One per destination, however many names and addresses lead to it.
+// ejected endpoints. There is one per destination, however many names and addresses lead to it.
 
 import type { SharedLimits } from "@merlon/wire/http"
 import { Quota } from "@merlon/wire/limits"
@@ -32,12 +32,12 @@ export class Destination implements SharedLimits {
     if (outlierDetection !== undefined) this.#detector.update(outlierDetection, endpoints)
   }
 
-  /** Undefined where the MeshService has no `connectionPool`. */
+  /** Undefined if the MeshService has no `connectionPool`. */
   get limits(): ConnectionPoolSpec | undefined {
     return this.#limits
   }
 
-  /** Undefined where the MeshService has no `outlierDetection`. */
+  /** Undefined if the MeshService has no `outlierDetection`. */
   get outliers(): OutlierDetector | undefined {
     return this.#outliers
   }
@@ -46,7 +46,7 @@ export class Destination implements SharedLimits {
     return this.#limits?.maxRequestsPerConnection ?? 0
   }
 
-  /** False where too many requests are under way. Each that was begun must be ended. */
+  /** False if too many requests are in flight. Every begun request must be ended. */
   beginRequest(): boolean {
     return this.#requests.take(OWNER)
   }
@@ -55,7 +55,7 @@ export class Destination implements SharedLimits {
     this.#requests.release(OWNER)
   }
 
-  /** For a connection that carries bytes. False where there are too many. Each that was opened must be closed. */
+  /** For a connection that carries bytes. False if there are too many. Every opened connection must be closed. */
   openConnection(): boolean {
     return this.connections.take(OWNER)
   }
@@ -70,7 +70,7 @@ export type EjectionSink = (cluster: ServiceCluster, ejection: Ejection) => void
 export class Destinations {
   readonly #now: () => number
   readonly #onEjection: EjectionSink
-  /** Routes hold their destination. One that no route holds any more is collected. */
+  /** Routes hold their destination. A destination without routes is garbage-collected. */
   readonly #known = new Map<string, WeakRef<Destination>>()
   readonly #gone = new FinalizationRegistry<string>(name => {
     if (this.#known.get(name)?.deref() === undefined) this.#known.delete(name)
@@ -81,7 +81,7 @@ export class Destinations {
     this.#now = now
   }
 
-  /** As the cluster says now; undefined where nothing is limited. */
+  /** The destination with the cluster's current limits; undefined if nothing is limited. */
   of(cluster: ServiceCluster): Destination | undefined {
     const { connectionPool, outlierDetection } = cluster.traffic ?? {}
     if (connectionPool === undefined && outlierDetection === undefined) return undefined

@@ -36,11 +36,11 @@ function firsts(endpoints: readonly ServiceEndpoint[], health: EndpointHealth, t
 }
 
 describe.each(["ROUND_ROBIN", "LEAST_REQUEST"] as const)("%s", kind => {
-  it("goes round two idle endpoints, and past one that is not healthy", () => {
+  it("alternates between two idle endpoints, and skips one that is not healthy", () => {
     expect(firsts([A, B, SICK], new EndpointHealth(), 4, kind)).toEqual(["a", "b", "a", "b"])
   })
 
-  it("names the endpoints to try next", () => {
+  it("lists the endpoints to try next", () => {
     const it = balancer(kind)
     it.next([A, B], new EndpointHealth())
     expect(it.next([A, B], new EndpointHealth()).endpoints.length).toBe(2)
@@ -108,7 +108,7 @@ describe("ROUND_ROBIN", () => {
 })
 
 describe("LEAST_REQUEST", () => {
-  it("chooses no second endpoint before it is asked for", () => {
+  it("chooses no second endpoint before it is needed", () => {
     let draws = 0
     const random = () => {
       draws += 1
@@ -126,7 +126,7 @@ describe("LEAST_REQUEST", () => {
     expect(draws).toBe(4)
   })
 
-  it("agrees with a comparison of the two that were drawn, written naively", () => {
+  it("agrees with a naive comparison of the two that were drawn", () => {
     const loads = fc.array(
       fc.record({ outstanding: fc.nat({ max: 20 }), latency: fc.option(fc.integer({ min: 2, max: 500 })) }),
       { minLength: 2, maxLength: 12 },
@@ -153,7 +153,7 @@ describe("LEAST_REQUEST", () => {
     )
   })
 
-  it("sends few requests to an endpoint that holds on to them", () => {
+  it("sends few requests to an endpoint that holds them", () => {
     const health = new EndpointHealth()
     const endpoints = [A, B, endpoint("c")]
     const it = balancer("LEAST_REQUEST")
@@ -179,7 +179,7 @@ describe("LEAST_REQUEST", () => {
     expect(it.next([A, B], health).endpoints.at(0)).toBe(A)
   })
 
-  it("is not drawn to an endpoint that fails fast", () => {
+  it("does not favour an endpoint that fails fast", () => {
     const health = new EndpointHealth()
     const it = balancer("LEAST_REQUEST", () => 1)
     for (const one of [A, B]) health.stateOf(one).load.answered(20, 1)
@@ -191,7 +191,7 @@ describe("LEAST_REQUEST", () => {
 })
 
 describe("an endpoint that cannot be reached", () => {
-  it("is left out for a second, then for longer, and forgiven when it answers", () => {
+  it("is skipped for a second, then for longer, and forgiven when it answers", () => {
     let now = 0
     const health = new EndpointHealth(() => now)
     health.failed(A)
@@ -208,13 +208,13 @@ describe("an endpoint that cannot be reached", () => {
     expect(health.isEjected(A)).toBe(false)
   })
 
-  it("stays so when an update brings the same endpoint again", () => {
+  it("stays skipped when an update brings the same endpoint again", () => {
     const health = new EndpointHealth(() => 0)
     health.failed(A)
     expect(health.isEjected({ ...A })).toBe(true)
   })
 
-  it("is called again where all fail", () => {
+  it("is called again if all fail", () => {
     const health = new EndpointHealth(() => 0)
     health.failed(A)
     health.failed(B)

@@ -8,14 +8,14 @@ import { EndpointOrder } from "./endpoint-order.js"
 import type { OutlierDetector } from "./outlier-detector.js"
 
 export interface Turn {
-  /** The one whose turn it is, then those to try where it cannot be reached. */
+  /** The chosen endpoint, then those to try if it cannot be reached. */
   readonly endpoints: EndpointOrder
   /** Whether none was healthy. */
   readonly panic: boolean
 }
 
 export interface BalancerSources {
-  /** At least 0, below 1. */
+  /** In the range [0, 1). */
   readonly random: () => number
   readonly now: () => number
 }
@@ -24,7 +24,7 @@ const SOURCES: BalancerSources = { random: Math.random, now: () => performance.n
 
 /** No request tries more endpoints than this. */
 const MAX_LISTED = 11
-const NOBODY: Turn = { endpoints: new EndpointOrder([]), panic: false }
+const NO_ENDPOINTS: Turn = { endpoints: new EndpointOrder([]), panic: false }
 
 export class EndpointBalancer {
   kind: LoadBalancer
@@ -37,18 +37,18 @@ export class EndpointBalancer {
   }
 
   next(endpoints: readonly ServiceEndpoint[], health: EndpointHealth, outliers?: OutlierDetector): Turn {
-    if (endpoints.length === 0) return NOBODY
+    if (endpoints.length === 0) return NO_ENDPOINTS
     const usable = usableOf(endpoints, health, outliers)
     const panic = usable.length === 0
     const candidates = panic ? endpoints : usable
     this.#turns += 1
     const turn = this.#turns
-    // With one taken out, the next one is in its place; after the last one comes the first.
+    // With the chosen one taken out, the next one is at its index; after the last one the first follows.
     const start = (turn - 1) % candidates.length
     const choose = (left: readonly ServiceEndpoint[]): number => {
       const place = this.#place(left, start, health)
       const chosen = left[place]
-      // Only the first one has had its turn: the others stand by.
+      // Only the first one counts as chosen: the others are alternatives.
       if (chosen !== undefined && left === candidates) health.stateOf(chosen).load.lastTurn = turn
       return place
     }
@@ -67,7 +67,8 @@ export class EndpointBalancer {
   }
 
   /**
-   * Power of two choices: nearly as good as the least loaded of all, without all clients choosing the same endpoint.
+   * Power of two choices: nearly as good as choosing the least loaded of all, without all clients choosing the same
+   * endpoint.
    */
   #lessLoadedOfTwo(candidates: readonly ServiceEndpoint[], health: EndpointHealth): number {
     if (candidates.length === 1) return 0
@@ -78,7 +79,7 @@ export class EndpointBalancer {
     return this.#isLessLoaded(candidates[second], candidates[first], health) ? second : first
   }
 
-  /** Between equals the one that was chosen longer ago, so that a few idle ones take turns. */
+  /** Of two equal endpoints, the one chosen longer ago wins, so that a few idle ones alternate. */
   #isLessLoaded(a: ServiceEndpoint | undefined, b: ServiceEndpoint | undefined, health: EndpointHealth): boolean {
     if (a === undefined || b === undefined) return false
     const [one, other] = [health.stateOf(a).load, health.stateOf(b).load]
@@ -92,7 +93,7 @@ export class EndpointBalancer {
   }
 }
 
-/** Mostly all of them: then the list itself, not a copy. */
+/** Usually all endpoints are usable: then the list itself, not a copy. */
 function usableOf(
   endpoints: readonly ServiceEndpoint[],
   health: EndpointHealth,

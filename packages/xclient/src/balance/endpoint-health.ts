@@ -7,22 +7,22 @@ import { EndpointLoad } from "./endpoint-load.js"
 
 const FIRST_EJECTION_MS = 1_000
 const LAST_EJECTION_MS = 30_000
-/** Endpoints come and go; what is remembered of them is bounded. */
+/** Endpoints come and go, so their state is bounded. */
 const MAX_REMEMBERED = 10_000
 
-/** One endpoint, by its address and port, whichever routes lead to it. */
+/** The state of one endpoint, by its address and port, whichever routes lead to it. */
 export class EndpointState {
   readonly load = new EndpointLoad()
   ejectedUntil = 0
-  /** Connections in a row that could not be made. */
+  /** Failed connection attempts in a row. */
   failures = 0
 }
 
 export class EndpointHealth {
   readonly #now: () => number
-  /** INVARIANT: the one that was looked up by its address longest ago comes first. */
+  /** INVARIANT: the least recently looked up state comes first. */
   readonly #states = new Map<string, EndpointState>()
-  /** Updates bring new values for the same endpoints; between them most look-ups need no key. */
+  /** Updates bring new objects for the same endpoints; between updates most lookups need no key. */
   readonly #known = new WeakMap<ServiceEndpoint, EndpointState>()
 
   constructor(now: () => number = Date.now) {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The endpoints to try for one request, each once, in order. Most requests need only the first one, so each is chosen on
-// demand.
+// The endpoints to try for one request, each once, in order. Most requests need only the first one, so each is chosen
+// on demand.
 
 import type { ServiceEndpoint } from "@merlon/xds"
 
-/** The place of the next one among those that are left, of which there is at least one. */
+/** Index of the next endpoint among those that are left, of which there is at least one. */
 export type ChooseNext = (left: readonly ServiceEndpoint[]) => number
 
 export class EndpointOrder {
-  /** How many there are to try. */
+  /** Number of endpoints to try. */
   readonly length: number
   readonly #choose: ChooseNext
   readonly #chosen: ServiceEndpoint[] = []
   #left: readonly ServiceEndpoint[]
-  /** Place of the one that was chosen last; it is taken out when another one is wanted. */
+  /** Index of the last choice in `#left`; it is removed when the next one is needed. */
   #last = -1
 
   constructor(candidates: readonly ServiceEndpoint[], choose: ChooseNext = () => 0, most = candidates.length) {

@@ -43,16 +43,16 @@ describe("an endpoint is ejected", () => {
   it.each<[string, OutlierDetectionSpec, EndpointOutcome[], string]>([
     ["after five errors by default", {}, ["5xx", "gateway", "5xx", "5xx", "gateway"], "a"],
     ["not after four", {}, ["5xx", "5xx", "5xx", "5xx"], ""],
-    ["not where one of them was answered", {}, ["5xx", "5xx", "success", "5xx", "5xx", "5xx"], ""],
-    ["not where that is turned off", { consecutive5xxErrors: 0 }, Array<EndpointOutcome>(50).fill("gateway"), ""],
-    ["after gateway errors alone", { consecutiveGatewayErrors: 2 }, ["gateway", "gateway"], "a"],
-    ["not where another error came between", { consecutiveGatewayErrors: 2 }, ["gateway", "5xx", "gateway"], ""],
-    ["never where no share may be", { maxEjectionPercent: 0, consecutive5xxErrors: 1 }, ["5xx", "5xx"], ""],
+    ["not if one of them was a success", {}, ["5xx", "5xx", "success", "5xx", "5xx", "5xx"], ""],
+    ["not if that is turned off", { consecutive5xxErrors: 0 }, Array<EndpointOutcome>(50).fill("gateway"), ""],
+    ["after gateway errors only", { consecutiveGatewayErrors: 2 }, ["gateway", "gateway"], "a"],
+    ["not if another error came between", { consecutiveGatewayErrors: 2 }, ["gateway", "5xx", "gateway"], ""],
+    ["never if the allowed share is zero", { maxEjectionPercent: 0, consecutive5xxErrors: 1 }, ["5xx", "5xx"], ""],
   ])("%s", (_, spec, outcomes, ejected) => {
     expect(new Play(spec).tell(A, ...outcomes).ejected).toBe(ejected)
   })
 
-  it("and the reason names the limit", () => {
+  it("with the limit as the reason", () => {
     const spec = { consecutive5xxErrors: 3, consecutiveGatewayErrors: 2 }
     expect(new Play(spec).tell(A, "5xx", "5xx", "5xx").ejections).toEqual([
       { endpoint: A, reason: "consecutive-5xx", forMs: 30_000 },
@@ -71,7 +71,7 @@ describe("an endpoint is ejected", () => {
     }
   })
 
-  it("for as long as before where it has been good for an interval", () => {
+  it("for a shorter time again after good intervals", () => {
     const play = new Play({ consecutive5xxErrors: 1, baseEjectionMs: 1_000, intervalMs: 10_000 })
     play.tell(A, "5xx")
     play.now = 10_999
@@ -92,7 +92,7 @@ describe("an endpoint is ejected", () => {
     expect(new Play(spec, [A]).tell(A, "5xx").ejected).toBe("")
   })
 
-  it("one at least, then up to the share", () => {
+  it("at least one, then up to the share", () => {
     const ten = Array.from({ length: 10 }, (_, index) => endpoint(`e${index}`))
     const play = new Play({ consecutive5xxErrors: 1, maxEjectionPercent: 25 }, ten)
     for (const one of ten) play.tell(one, "5xx")
@@ -101,7 +101,7 @@ describe("an endpoint is ejected", () => {
     expect(few.tell(A, "5xx").tell(B, "5xx").ejected).toBe("a")
   })
 
-  it("and stays so when an update brings it again, but not once it was gone", () => {
+  it("and stays so when an update brings it again, but not after it was removed", () => {
     const play = new Play({ consecutive5xxErrors: 1 }).tell(A, "5xx")
     play.detector.update({ consecutive5xxErrors: 1 }, [{ ...A }, B])
     expect(play.ejected).toBe("a")
@@ -117,18 +117,18 @@ describe("the balancer", () => {
     return new Set(Array.from({ length: 100 }, () => turn().endpoints.at(0)?.address))
   }
 
-  it("leaves ejected endpoints out", () => {
+  it("skips ejected endpoints", () => {
     expect(chosen(new Play({ consecutive5xxErrors: 1 }).tell(A, "5xx"))).toEqual(new Set(["b", "c"]))
   })
 
-  it("calls them again where too few are left", () => {
+  it("calls them again if too few are left", () => {
     const spec = { consecutive5xxErrors: 1, minHealthPercent: 67 }
     expect(chosen(new Play(spec).tell(A, "5xx"))).toEqual(new Set(["a", "b", "c"]))
     expect(chosen(new Play({ ...spec, minHealthPercent: 66 }).tell(A, "5xx"))).toEqual(new Set(["b", "c"]))
   })
 })
 
-/** The same, millisecond by millisecond, as a proxy would that looks at all endpoints with every tick. */
+/** A reference detector, which checks all endpoints at every millisecond. */
 class NaiveDetector {
   readonly #spec: Required<OutlierDetectionSpec>
   readonly states: { in: boolean; left: number; good: number; times: number; history: EndpointOutcome[] }[]
@@ -169,7 +169,7 @@ class NaiveDetector {
   }
 }
 
-it("agrees with a detector that looks every millisecond", () => {
+it("agrees with a detector that checks every millisecond", () => {
   const step = fc.oneof(
     fc.record({ wait: fc.integer({ min: 1, max: 40 }) }),
     fc.record({ at: fc.nat({ max: 5 }), outcome: fc.constantFrom<EndpointOutcome>("success", "5xx", "gateway") }),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ejects endpoints of one destination that fail several times in a row, for longer each time, as `outlierDetection` of a
-// MeshService says. There are no timers: ejections end, and earlier ones are forgotten, by comparing times.
+// Ejects endpoints of one destination that fail several times in a row, for longer each time, as `outlierDetection` of
+// a MeshService specifies. There are no timers: ejections end, and earlier ones are forgotten, by comparing times.
 
 import type { OutlierDetectionSpec, ServiceEndpoint } from "@merlon/xds"
 
@@ -9,7 +9,7 @@ export type EndpointOutcome = "success" | "5xx" | "gateway"
 
 export interface Ejection {
   readonly endpoint: ServiceEndpoint
-  /** Which limit was reached. */
+  /** The limit that was reached. */
   readonly reason: "consecutive-5xx" | "consecutive-gateway"
   readonly forMs: number
 }
@@ -22,13 +22,13 @@ const DEFAULTS: Required<OutlierDetectionSpec> = {
   maxEjectionPercent: 10,
   minHealthPercent: 0,
 }
-/** However often an endpoint was ejected, unless the base is longer. */
+/** The longest ejection, unless the base is longer. */
 const LONGEST_EJECTION_MS = 300_000
 
 interface Record {
   errors: number
   gatewayErrors: number
-  /** As of the end of the last ejection. */
+  /** Number of ejections, as of the end of the last one. */
   ejections: number
   ejectedUntil: number
 }
@@ -38,7 +38,7 @@ export class OutlierDetector {
   readonly #ejected: (ejection: Ejection) => void
   readonly #records = new Map<string, Record>()
   #spec: Required<OutlierDetectionSpec> = DEFAULTS
-  /** When the last ejection ends: mostly no endpoint is ejected, and no lookup is needed. */
+  /** End of the last ejection: usually no endpoint is ejected, and no lookup is needed. */
   #lastEnd = 0
 
   constructor(now: () => number, ejected: (ejection: Ejection) => void = () => undefined) {
@@ -46,7 +46,7 @@ export class OutlierDetector {
     this.#ejected = ejected
   }
 
-  /** What is known of endpoints that are no longer there is forgotten. */
+  /** Drops the records of endpoints that no longer exist. */
   update(spec: OutlierDetectionSpec, endpoints: readonly ServiceEndpoint[]): void {
     this.#spec = { ...DEFAULTS, ...spec }
     const there = new Set(endpoints.map(keyOf))
@@ -58,7 +58,7 @@ export class OutlierDetector {
     return now < this.#lastEnd && now < (this.#records.get(keyOf(endpoint))?.ejectedUntil ?? 0)
   }
 
-  /** Whether enough endpoints are left. If not, the verdict is doubtful and ejected ones get requests as well. */
+  /** Whether enough endpoints are left. If not, ejections are ignored, because they are probably wrong. */
   isTrustworthy(endpoints: readonly ServiceEndpoint[]): boolean {
     if (this.#now() >= this.#lastEnd || this.#spec.minHealthPercent === 0) return true
     const ready = endpoints.filter(({ healthy }) => healthy)
@@ -66,12 +66,12 @@ export class OutlierDetector {
     return left * 100 >= this.#spec.minHealthPercent * ready.length
   }
 
-  /** `endpoints`: all of the destination. */
+  /** `endpoints`: all endpoints of the destination. */
   record(endpoint: ServiceEndpoint, outcome: EndpointOutcome, endpoints: readonly ServiceEndpoint[]): void {
     const key = keyOf(endpoint)
     const known = this.#records.get(key)
     if (known === undefined && outcome === "success") return
-    // Requests that were sent before the ejection, or because no other endpoint was left, say nothing new.
+    // Requests that were sent before the ejection, or because no other endpoint was left, provide no new information.
     if (this.isEjected(endpoint)) return
     const record = known ?? { errors: 0, gatewayErrors: 0, ejections: 0, ejectedUntil: 0 }
     this.#records.set(key, record)
@@ -87,7 +87,7 @@ export class OutlierDetector {
     return consecutive5xxErrors > 0 && errors >= consecutive5xxErrors ? "consecutive-5xx" : undefined
   }
 
-  /** INVARIANT: of the endpoints that are ready, one at least is not ejected. */
+  /** INVARIANT: at least one ready endpoint is not ejected. */
   #mayEject(endpoint: ServiceEndpoint, endpoints: readonly ServiceEndpoint[]): boolean {
     const { maxEjectionPercent } = this.#spec
     const key = keyOf(endpoint)

@@ -6,14 +6,14 @@ import { RetryBudget } from "./retry-budget.js"
 const granted = (budget: RetryBudget, asked: number): number =>
   Array.from({ length: asked }, () => budget.withdraw()).filter(Boolean).length
 
-it("allows a few retries without requests, and a fifth of the requests beyond", () => {
+it("allows a few retries without requests, and beyond that a fifth of the requests", () => {
   expect(granted(new RetryBudget(() => 0), 1_000)).toBe(30)
   const budget = new RetryBudget(() => 0)
   for (let count = 0; count < 1_000; count++) budget.deposit()
   expect(granted(budget, 1_000)).toBe(230)
 })
 
-it("counts what happened in the last ten seconds, as a list of events would", () => {
+it("counts the last ten seconds, as a list of events would", () => {
   const step = fc.record({
     wait: fc.integer({ min: 0, max: 4_000 }),
     retries: fc.nat({ max: 60 }),

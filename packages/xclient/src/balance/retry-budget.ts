@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many requests of a host may be retried: a fifth of those of the last ten seconds, and a few more if there are few.
-// Without it, a failing host would get several times its load.
+// How many requests of a host may be retried: a fifth of those of the last ten seconds, plus a few. Without it, a
+// failing host would get several times its load.
 
 const SHARE = 0.2
 const SLOT_MS = 1_000
 const SLOTS = 10
-/** Allowed in the window whatever the number of requests. */
+/** Allowed in the window regardless of the number of requests. */
 const ALWAYS = 30
 
 export class RetryBudget {
@@ -21,14 +21,14 @@ export class RetryBudget {
     this.#slot = Math.floor(now() / SLOT_MS)
   }
 
-  /** A request is sent for the first time. */
+  /** Counts a request that is sent for the first time. */
   deposit(): void {
     const place = this.#advance()
     this.#requests[place] = (this.#requests[place] ?? 0) + 1
     this.#requestSum += 1
   }
 
-  /** False where a request must not be sent again. */
+  /** False if a request must not be sent again. */
   withdraw(): boolean {
     const place = this.#advance()
     if (this.#retrySum >= ALWAYS + SHARE * this.#requestSum) return false
@@ -37,7 +37,7 @@ export class RetryBudget {
     return true
   }
 
-  /** Forgets what is older than the window; the place of the current slot. */
+  /** Drops the slots that are older than the window, and returns the index of the current one. */
   #advance(): number {
     const slot = Math.floor(this.#now() / SLOT_MS)
     for (let passed = Math.min(slot - this.#slot, SLOTS); passed > 0; passed--) {

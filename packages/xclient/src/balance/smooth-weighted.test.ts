@@ -22,11 +22,11 @@ describe("shares", () => {
     expect(Array.from({ length: 7 }, () => balancer.pick())).toEqual([0, 0, 1, 0, 2, 0, 0])
   })
 
-  it("gives 50 and 50 ten each of twenty", () => {
+  it("picks 50 and 50 ten times each in twenty", () => {
     expect(counts(new SmoothWeighted(entriesOf([50, 50])), 20, 2)).toEqual([10, 10])
   })
 
-  it("are exact over each full period, and weight 0 never comes up", () => {
+  it("are exact over each full period, and weight 0 is never picked", () => {
     fc.assert(
       fc.property(someWeights, fc.integer({ min: 1, max: 3 }), (weights, periods) => {
         const balancer = new SmoothWeighted(entriesOf(weights))
@@ -63,7 +63,7 @@ describe("shares", () => {
     expect(seen).toEqual([0, 1, 0, 1, 0, 1, 0, 1, 0, 1])
   })
 
-  it.each([[[]], [[0]], [[0, 0]]])("of %j lead nowhere", weights => {
+  it.each([[[]], [[0]], [[0, 0]]])("of %j pick nothing", weights => {
     expect(new SmoothWeighted(entriesOf(weights)).pick()).toBeUndefined()
     expect(periodOf(weights)).toBe(0)
   })

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Smooth weighted round robin: over each full period every entry comes up exactly as often as its weight says, and as
-// evenly spread as that allows. Weight 0 never comes up. Other weights begin a new period, so that a change counts from
-// the next pick on; the same weights again change nothing.
+// Smooth weighted round robin: over each full period every entry is picked exactly as often as its weight says, and as
+// evenly spread as possible. Weight 0 is never picked. Changed weights begin a new period, so that a change applies
+// from the next pick on; equal weights change nothing.
 
 export interface Weighted<T> {
   readonly value: T
@@ -11,7 +11,7 @@ export interface Weighted<T> {
 interface Entry<T> {
   value: T
   readonly weight: number
-  /** INVARIANT: over all entries these add up to 0 between picks. */
+  /** INVARIANT: the credits of all entries add up to 0 between picks. */
   credit: number
 }
 
@@ -23,7 +23,7 @@ export class SmoothWeighted<T> {
     this.update(entries)
   }
 
-  /** Entries are told apart by their place: callers pass the same ones in the same order. */
+  /** Entries are identified by index: callers pass the same ones in the same order. */
   update(entries: readonly Weighted<T>[]): void {
     const same =
       entries.length === this.#entries.length &&
@@ -36,7 +36,7 @@ export class SmoothWeighted<T> {
     this.#total = entries.reduce((sum, { weight }) => sum + weight, 0)
   }
 
-  /** Undefined where all weights are 0, or there is nothing to pick from. */
+  /** Undefined if all weights are 0, or there are no entries. */
   pick(): T | undefined {
     let best: Entry<T> | undefined
     for (const entry of this.#entries) {
@@ -50,7 +50,7 @@ export class SmoothWeighted<T> {
   }
 }
 
-/** After how many picks the weights have had exactly their shares. 0 where nothing is ever picked. */
+/** The number of picks after which every entry has exactly its share. 0 if nothing is ever picked. */
 export function periodOf(weights: readonly number[]): number {
   const total = weights.reduce((sum, weight) => sum + weight, 0)
   const divisor = weights.reduce(greatestCommonDivisor, 0)

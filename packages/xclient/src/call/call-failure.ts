@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a call got no response, by a code of the table in errors.ts.
+// The reason for which a call got no response, by a code of the table in errors.ts.
 
 import { messageOf } from "@merlon/xds/runtime"
 import { type CallFailureCode, XCLIENT_ERRORS } from "../errors.js"
@@ -22,7 +22,7 @@ export class CallFailure extends Error {
     return new CallFailure("registry-only", why)
   }
 
-  /** `limits`: fields of the MeshService. */
+  /** `limits`: field names of the MeshService. */
   static overflow(name: string, limits: readonly string[]): CallFailure {
     const fields = limits.map(limit => `\`${limit}\``).join(" and ")
     return new CallFailure("overflow", `\`${name}\` is at the limit of its MeshService's connectionPool (${fields})`)

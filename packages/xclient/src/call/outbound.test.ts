@@ -24,7 +24,7 @@ let outbound: Outbound
 beforeEach(() => {
   mesh = new TestMesh()
   material = { id: 1, credentials: mesh.credentials(), trust: mesh.trust }
-  // Time stands still: what was left out stays so, however slow the machine is.
+  // The clock is fixed, so that a skipped endpoint stays skipped, however slow the machine is.
   health = new EndpointHealth(() => 0)
   const options = { health, material: () => material, connectTimeoutMs: 60_000 }
   requests = new RequestCalls({ ...options, mesh: "merlon" })
@@ -45,7 +45,7 @@ async function call(routes: HostRouting): Promise<string> {
 }
 
 describe("over mutual TLS", () => {
-  it("shows our certificate, asks for the service by name and speaks the mesh's protocol", async () => {
+  it("presents our certificate, requests the service by name and speaks the mesh's protocol", async () => {
     const web = await mesh.server("v1")
     const routes = routing(
       mesh.routes([{ subset: "v1", endpoints: [web.endpoint], cluster: { tlsMode: "DUBBO_MUTUAL" } }]),
@@ -58,13 +58,13 @@ describe("over mutual TLS", () => {
     })
   })
 
-  it("happens by itself where the server accepts it", async () => {
+  it("is used automatically if the server accepts it", async () => {
     const web = await mesh.server("v1", { mtlsMode: "PERMISSIVE" })
     expect(await call(routing(mesh.routes([{ subset: "v1", endpoints: [web.endpoint] }])))).toBe("v1 GET /hello")
     expect(web.seen[0]?.client).toContain("consumer")
   })
 
-  it("uses a connection again", async () => {
+  it("reuses a connection", async () => {
     const web = await mesh.server("v1")
     const routes = routing(mesh.routes([{ subset: "v1", endpoints: [web.endpoint] }]))
     await call(routes)
@@ -72,7 +72,7 @@ describe("over mutual TLS", () => {
     expect(new Set(web.seen.map(({ connection }) => connection)).size).toBe(1)
   })
 
-  it("uses no connection again that was made with other credentials", async () => {
+  it("does not reuse a connection of other credentials", async () => {
     const web = await mesh.server("v1")
     const routes = routing(mesh.routes([{ subset: "v1", endpoints: [web.endpoint] }]))
     await call(routes)
@@ -99,7 +99,7 @@ describe("an endpoint with several addresses", () => {
     }
   })
 
-  it("is left out where none can be reached, and each is named", async () => {
+  it("is skipped if none can be reached, and each is named", async () => {
     const web = await mesh.server("v1")
     const endpoint = { ...web.endpoint, address: "127.0.0.9", otherAddresses: ["::1"] }
     const routes = routing(mesh.routes([{ subset: "v1", endpoints: [endpoint] }]))
@@ -108,7 +108,7 @@ describe("an endpoint with several addresses", () => {
   })
 })
 
-describe("a server that may not answer gets no byte of the request", () => {
+describe("an untrusted server gets no byte of the request", () => {
   const other = "spiffe://cluster.local/ns/app/sa/other"
   it.each<[string, () => Promise<{ endpoint: ServiceEndpoint; seen: readonly unknown[] }>, RegExp]>([
     [
@@ -138,7 +138,7 @@ describe("a server that may not answer gets no byte of the request", () => {
     expect(web.seen).toHaveLength(1)
   })
 
-  it("not expected any more after a change of routes, although a connection is open", async () => {
+  it("which is no longer expected after a change of routes, although a connection is open", async () => {
     const web = await mesh.server("v1")
     const destination = { subset: "v1", endpoints: [web.endpoint] }
     const routes = routing(mesh.routes([destination]))
@@ -147,14 +147,14 @@ describe("a server that may not answer gets no byte of the request", () => {
     await expect(call(routes)).rejects.toThrow(/and only `.*other` may answer/)
   })
 
-  it("and one that speaks no TLS", async () => {
+  it("which speaks no TLS", async () => {
     const web = await mesh.server("v1", { plaintext: true, mtlsMode: "STRICT" })
     const routes = routing(mesh.routes([{ subset: "v1", endpoints: [web.endpoint] }]))
     await expect(call(routes)).rejects.toThrow(/cannot connect/)
     expect(web.seen).toEqual([])
   })
 
-  it("where there is no root to trust", async () => {
+  it("if there is no root to trust", async () => {
     const web = await mesh.server("v1")
     material = { ...material, trust: { ...mesh.trust, bundle: "" } }
     const routes = routing(mesh.routes([{ subset: "v1", endpoints: [web.endpoint] }]))
@@ -212,7 +212,7 @@ describe("balance", () => {
     expect([a.seen.length, b.seen.length]).toEqual([2, 2])
   })
 
-  it("tries the next endpoint where one cannot be reached, and leaves that one out", async () => {
+  it("tries the next endpoint if one cannot be reached, and skips that one", async () => {
     const web = await mesh.server("v1")
     const dead = { ...web.endpoint, port: await unusedPort() }
     const routes = routing(mesh.routes([{ subset: "v1", endpoints: [dead, web.endpoint], cluster: IN_TURN }]))
@@ -221,18 +221,18 @@ describe("balance", () => {
     expect(health.isEjected(dead)).toBe(true)
   })
 
-  it("says what is wrong where none can be reached", async () => {
+  it("reports the reason if none can be reached", async () => {
     const web = await mesh.server("v1", { healthy: false })
     const dead = { ...web.endpoint, port: await unusedPort() }
     const routes = routing(mesh.routes([{ subset: "v1", endpoints: [dead] }]))
     await expect(call(routes)).rejects.toThrow(/cannot connect to .*ECONNREFUSED.*no endpoint is healthy/)
   })
 
-  it("has nowhere to go without endpoints", async () => {
+  it("fails without endpoints", async () => {
     await expect(call(routing(mesh.routes([{ subset: "v1", endpoints: [] }])))).rejects.toThrow("`v1` has no endpoints")
   })
 
-  it("has nowhere to go where no route takes the call", async () => {
+  it("fails if no route takes the call", async () => {
     const web = await mesh.server("v1")
     const spec = mesh.routes([{ subset: "v1", endpoints: [web.endpoint] }])
     const [cluster] = spec.clusters.map(({ name }) => name)
@@ -243,7 +243,7 @@ describe("balance", () => {
   })
 })
 
-it("an answer that never comes because the server goes away is a failure", async () => {
+it("a response that never comes because the server disconnects is a failure", async () => {
   const web = await mesh.server("v1", { answer: request => request.socket.destroy() })
   const routes = routing(mesh.routes([{ subset: "v1", endpoints: [web.endpoint] }]))
   await expect(call(routes)).rejects.toMatchObject({ code: "cut-off" })
@@ -281,7 +281,7 @@ it("a tunnel ends when its server is revoked, and not when another one is", asyn
 })
 
 describe("a kept connection that the server closes as it is used", () => {
-  /** Answers once on each connection and breaks it at the second request. */
+  /** Responds once on each connection and breaks it at the second request. */
   async function forgetful() {
     const known = new WeakSet<object>()
     return mesh.server("v1", {
@@ -310,7 +310,7 @@ describe("a kept connection that the server closes as it is used", () => {
     expect(other.seen).toHaveLength(2)
   })
 
-  it("is a failure where it may not", async () => {
+  it("is a failure if it may not", async () => {
     const server = await forgetful()
     const routes = routing(mesh.routes([{ subset: "v1", endpoints: [server.endpoint] }]))
     expect(await send(routes, "POST")).toBe(200)
@@ -319,7 +319,7 @@ describe("a kept connection that the server closes as it is used", () => {
   })
 })
 
-it("a server that never finishes its handshake is given up", async () => {
+it("a server that never finishes its handshake times out", async () => {
   const silent = createServer(() => undefined).listen(0, "127.0.0.1")
   await once(silent, "listening")
   const { port } = silent.address() as AddressInfo // it listens on TCP

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A connection through the mesh for opaque bytes: route, destination, endpoint. An endpoint that cannot be reached is
-// skipped for a while, and the next one is tried.
+// Opens a connection through the mesh for opaque bytes: route, destination, endpoint. An endpoint that cannot be
+// reached is skipped for a while, and the next one is tried.
 
 import type { Socket } from "node:net"
 import type { ServiceEndpoint, TrustSpec } from "@merlon/xds"
@@ -15,7 +15,7 @@ import { CallFailure } from "./call-failure.js"
 export interface OutboundOptions {
   readonly health: EndpointHealth
   readonly material: () => Material | undefined
-  /** What tunnels offer inside TLS. */
+  /** The ALPN protocols that tunnels offer. */
   readonly tunnelAlpn: readonly string[]
   readonly connectTimeoutMs: number
 }
@@ -36,7 +36,7 @@ export class Outbound {
     this.#options = options
   }
 
-  /** A connection for bytes we do not look into. Only routes that take every request can be meant. */
+  /** A connection for opaque bytes. It uses only routes that match every request. */
   tunnel(routing: HostRouting): Promise<Tunnel> {
     const choice = routing.chooseForBytes()
     if (choice === undefined) {
@@ -58,7 +58,7 @@ export class Outbound {
     return tunnel
   }
 
-  /** Whom we trust has changed: ends tunnels to servers that are trusted no more. */
+  /** The trust bundle changed: ends tunnels to servers that are no longer trusted. */
   trustChanged(trust: TrustSpec): void {
     this.#tunnels.recheck(trust)
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Captured connections, with the kernel's answer about their destination given by the test. The rules that redirect are tested
-// in network namespaces and in Pods.
+// Captured connections, with the kernel's answer about their destination provided by the test. The rules that redirect
+// are tested in network namespaces and in Pods.
 
 import { once } from "node:events"
 import { type AddressInfo, connect, createServer, type Server, Socket } from "node:net"
@@ -42,7 +42,7 @@ async function listening(server: Server): Promise<Destination> {
   return { address, port }
 }
 
-/** Sends back what it gets, after a greeting, and ends when its client does. */
+/** Sends a greeting, echoes, and ends when its client does. */
 function echo(socket: Socket): void {
   socket.on("error", () => socket.destroy())
   socket.write("hello ")
@@ -93,7 +93,7 @@ async function start(
   return (await proxy.listen(0)).port
 }
 
-/** What a program reads that sends `text` and then ends its direction; undefined if the connection is reset. */
+/** The response to a program that sends `text` and then ends its direction; undefined if the connection is reset. */
 async function say(port: number, text: string, host = "127.0.0.1"): Promise<string | undefined> {
   const socket = connect({ port, host, allowHalfOpen: true })
   let read = ""
@@ -120,12 +120,12 @@ describe("a captured connection", () => {
     expect(await say(port, "bytes", "::1")).toBe("hello bytes")
   })
 
-  it("to anything else goes there as it is", async () => {
+  it("to anything else is forwarded unchanged", async () => {
     const plain = await plainServer()
     expect(await say(await start(() => plain), "bytes")).toBe("hello bytes")
   })
 
-  it("to a Service whose workloads have no proxy goes to the address that was called", async () => {
+  it("to a Service whose workloads have no proxy goes to the original address", async () => {
     const called = await plainServer()
     const elsewhere: ServiceEndpoint = {
       address: "127.0.0.1",
@@ -152,7 +152,7 @@ describe("a captured connection", () => {
     expect([v1.callers.length, v2.callers.length]).toEqual([6, 2])
   })
 
-  it("carries much in both directions", async () => {
+  it("carries large content in both directions", async () => {
     const web = await meshServer()
     await filled.set(NAME, mesh.routes([{ subset: "", endpoints: [web.endpoint] }]))
     const much = "0123456789abcdef".repeat(262_144)
@@ -160,8 +160,8 @@ describe("a captured connection", () => {
   })
 })
 
-describe("a captured connection of which the server has vanished", () => {
-  it("ends when nothing moves for long, and uses TCP keep-alive before", async () => {
+describe("a captured connection whose server has vanished", () => {
+  it("ends after a long silence, and uses TCP keep-alive before", async () => {
     const probed = vi.spyOn(Socket.prototype, "setKeepAlive")
     closing.push(() => probed.mockRestore())
     const server = await plainServer()
@@ -181,7 +181,7 @@ describe("a captured connection is reset", () => {
     expect(logged).toMatchObject([{ destination: NAME, code: "unreachable", why: expect.stringContaining("sa/other") }])
   })
 
-  it("if a MeshService demands mutual TLS and the server has no proxy", async () => {
+  it("if a MeshService requires mutual TLS and the server has no proxy", async () => {
     const plain = await plainServer()
     const endpoint: ServiceEndpoint = { ...plain, healthy: true, workload: "app/web", mtlsMode: undefined }
     const spec = mesh.routes([{ subset: "", endpoints: [endpoint], cluster: { tlsMode: "DUBBO_MUTUAL" } }])
@@ -189,7 +189,7 @@ describe("a captured connection is reset", () => {
     expect(await say(await start(() => plain, { connectMs: 1_000 }), "secret")).toBeUndefined()
   })
 
-  it("as long as the control plane has not said who is there", async () => {
+  it("while the control plane has not resolved the address", async () => {
     filled = new TestBook({ answersAbsent: false })
     const plain = await plainServer()
     expect(await say(await start(() => plain, { routeMs: 50 }), "secret")).toBeUndefined()
@@ -211,7 +211,7 @@ describe("a captured connection is reset", () => {
   })
 
   it("if no server listens there", async () => {
-    // A port that was free a moment ago may be taken by another test meanwhile; no test takes this one.
+    // Another test may have taken a port that was just free; no test takes this one.
     const gone = { address: "127.0.0.1", port: 1 }
     expect(await say(await start(() => gone), "x")).toBeUndefined()
     expect(logged).toMatchObject([{ code: "unreachable" }])
@@ -227,7 +227,7 @@ describe("a captured connection is reset", () => {
 describe("the record of a connection", () => {
   const recorded = (count: number) => vi.waitFor(() => expect(records).toHaveLength(count), { timeout: 30_000 })
 
-  it("tells the Service, mutual TLS, and the bytes of both directions", async () => {
+  it("has the Service, mutual TLS, and the bytes of both directions", async () => {
     const web = await meshServer()
     await filled.set(NAME, mesh.routes([{ subset: "", endpoints: [web.endpoint] }]))
     await say(await start(() => SERVICE), "bytes")
@@ -240,7 +240,7 @@ describe("the record of a connection", () => {
     ])
   })
 
-  it("tells that a destination outside of the mesh was passed through", async () => {
+  it("has the transport of a destination outside of the mesh", async () => {
     const plain = await plainServer()
     await say(await start(() => plain), "bytes")
     await recorded(1)
@@ -248,7 +248,7 @@ describe("the record of a connection", () => {
     expect(records).toMatchObject([{ destination, inMesh: false, transport: "passthrough", bytesSent: 11 }])
   })
 
-  it("tells why it was reset", async () => {
+  it("has the reason of a reset", async () => {
     const impostor = await meshServer("spiffe://cluster.local/ns/app/sa/other")
     await filled.set(NAME, mesh.routes([{ subset: "", endpoints: [impostor.endpoint] }]))
     await say(await start(() => SERVICE), "secret")
@@ -257,7 +257,7 @@ describe("the record of a connection", () => {
   })
 })
 
-describe("while the control plane is away, a connection to an unknown address", () => {
+describe("while the control plane is down, a connection to an unknown address", () => {
   const AWAY = { routeMs: 60_000 }
   const blocks = (...mtls: string[]) => ({ mode: "ALLOW_ANY", mtls }) as const
 
@@ -265,7 +265,7 @@ describe("while the control plane is away, a connection to an unknown address", 
     filled = new TestBook({ answersAbsent: false, followsPolicy: true })
   })
 
-  it("goes there as it is, at once", async () => {
+  it("is forwarded unchanged, at once", async () => {
     const plain = await plainServer()
     await filled.setPolicy(blocks("127.96.0.7", "127.97.0.0/24"))
     expect(
@@ -281,13 +281,13 @@ describe("while the control plane is away, a connection to an unknown address", 
     expect(logged).toEqual([])
   })
 
-  it("goes there after a while if it is not known to be down yet", async () => {
+  it("is forwarded after a while if the outage is not known yet", async () => {
     const plain = await plainServer()
     await filled.setPolicy(blocks())
     expect(await say(await start(() => plain, { routeMs: 20 }), "bytes")).toBe("hello bytes")
   })
 
-  it.each(["127.0.0.1", "127.0.0.0/24", "0.0.0.0/0"])("is reset if %s demands mutual TLS", async block => {
+  it.each(["127.0.0.1", "127.0.0.0/24", "0.0.0.0/0"])("is reset if %s requires mutual TLS", async block => {
     const plain = await plainServer()
     await filled.setPolicy(blocks(block))
     expect(
@@ -303,7 +303,7 @@ describe("while the control plane is away, a connection to an unknown address", 
     expect(logged).toMatchObject([{ code: "mtls-unknown", why: expect.stringContaining("demands mutual TLS") }])
   })
 
-  it("is reset if the control plane has never said what demands mutual TLS", async () => {
+  it("is reset if the control plane has never sent which addresses require mutual TLS", async () => {
     const plain = await plainServer()
     expect(
       await say(
@@ -351,20 +351,20 @@ describe("under REGISTRY_ONLY", () => {
     expect(records).toMatchObject([{ transport: "none", inMesh: false, failure: "registry-only" }])
   })
 
-  it("the connection of another program is reset", async () => {
+  it("resets the connection of another program", async () => {
     const plain = await plainServer()
     expect(await say(await start(() => plain), "bytes")).toBeUndefined()
     expect(logged).toMatchObject([{ code: "registry-only" }])
   })
 
-  it("an address of the cluster without a proxy is called as it is", async () => {
+  it("calls an address of the cluster without a proxy unchanged", async () => {
     const plain = await plainServer()
     const endpoint: ServiceEndpoint = { ...plain, healthy: true, workload: "", mtlsMode: undefined }
     await filled.set(`127.0.0.1:${plain.port}`, mesh.routes([{ subset: "", endpoints: [endpoint] }]))
     expect(await say(await start(() => plain), "bytes")).toBe("hello bytes")
   })
 
-  it("calls pass again when the policy changes", async () => {
+  it("allows calls again when the policy changes", async () => {
     const plain = await plainServer()
     const port = await start(() => plain)
     expect(await say(port, "bytes")).toBeUndefined()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls of an unmodified program: its Pod's network redirects each outgoing connection here. The original destination
+// The outgoing connections of an unmodified program, which its Pod's network redirects here. The original destination
 // decides: hosts of the mesh are called by their routes and over mTLS, everything else unchanged.
 
 import { once } from "node:events"
@@ -23,10 +23,10 @@ import { OwnConnections } from "./own-connections.js"
 
 export interface CapturedLimits {
   readonly connections: number
-  /** How long to wait for the control plane to say who is at an address. */
+  /** How long to wait for the control plane to resolve an address. */
   readonly routeMs: number
   readonly connectMs: number
-  /** How long a program may stay silent before the connection is carried as bytes: the server may be the first to speak. */
+  /** How long a program may stay silent before the connection is carried as bytes: the server may speak first. */
   readonly silenceMs: number
   readonly idleMs: number
 }
@@ -45,10 +45,10 @@ export interface CapturedProxyOptions {
   readonly requests: RequestCalls
   /** The original destination of a connection; its own local address if it was not redirected. Undefined if unknown. */
   readonly destinationOf: (socket: Socket) => Destination | undefined
-  /** Whether the control plane could not be reached, so that waiting for its answer is in vain. */
+  /** Whether the control plane is unreachable, so that there is no point in waiting for its answer. */
   readonly isControlPlaneAway: () => boolean
   readonly log: Log
-  /** Told of every connection that is not carried request by request. */
+  /** Receives every connection that is not carried request by request. */
   readonly observer?: CallObserver
   readonly limits?: Partial<CapturedLimits>
 }
@@ -56,10 +56,10 @@ export interface CapturedProxyOptions {
 /** Protocols in which the server speaks first, or that are never HTTP: SMTP, MySQL, PostgreSQL, Redis and others. */
 const OPAQUE_PORTS: ReadonlySet<number> = new Set([25, 587, 3306, 4444, 5432, 6379, 9300, 11_211])
 
-/** Of silence, before the system asks whether the server is still there. */
+/** Time without a byte before TCP keep-alive probes the server. */
 const PROBE_AFTER_MS = 60_000
 
-/** REDIRECT leads connections of each family to its own loopback address. */
+/** REDIRECT sends the connections of each address family to its own loopback address. */
 const LOOPBACK = ["127.0.0.1", "::1"]
 
 export class CapturedProxy {
@@ -76,7 +76,7 @@ export class CapturedProxy {
     this.#failures = new FailureLog(options.log)
   }
 
-  /** Where there is no IPv6, nothing is redirected to its loopback address. */
+  /** If there is no IPv6, nothing is redirected to its loopback address. */
   async listen(port: number): Promise<AddressInfo> {
     const first = await this.#listen({ host: LOOPBACK[0], port })
     try {
@@ -88,7 +88,7 @@ export class CapturedProxy {
   }
 
   async #listen(address: { readonly host: string | undefined; readonly port: number }): Promise<AddressInfo> {
-    // A program may end its own direction and still read (RFC 9293 section 3.6).
+    // A program may close its own direction and still read (RFC 9293 section 3.6).
     const server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true })
     server.maxConnections = this.#limits.connections
     server.on("connection", socket => void this.#serve(socket))
@@ -97,7 +97,7 @@ export class CapturedProxy {
     return server.address() as AddressInfo // it listens on TCP
   }
 
-  /** Accepts nothing new. Resolves when every connection has ended, or the time is over. */
+  /** Stops accepting. Resolves when every connection has ended, or the time is over. */
   async close(drainMs = 5_000): Promise<void> {
     const closed = Promise.all(this.#servers.map(server => new Promise(resolve => server.close(resolve))))
     this.#options.requests.drain()
@@ -111,7 +111,7 @@ export class CapturedProxy {
   async #serve(client: Socket): Promise<void> {
     this.#connections.add(client)
     client.once("close", () => this.#connections.delete(client))
-    // Without a listener an error would end the process; `close` follows.
+    // An error without a listener would end the process; `close` follows it.
     client.on("error", () => client.destroy())
     const observed = new ObservedConnection(this.#options.observer ?? UNOBSERVED, client)
     const destination = this.#options.destinationOf(client)
@@ -130,23 +130,24 @@ export class CapturedProxy {
       const reached = { destination: routing === undefined ? name : hostOf(routing), inMesh: routing !== undefined }
       observed.done({ ...reached, transport: "none", workload: undefined }, failure)
       if (failure.code === "registry-only" && (await this.#explain(client, destination, name, failure))) return
-      // What the program speaks is not known, so nothing can be said to it: it sees a reset, as from a server that is down.
+      // The program's protocol is unknown, so it cannot get an error response: it sees a reset, as from a server that
+      // is down.
       client.resetAndDestroy()
     }
   }
 
-  /** Undefined for a destination outside of the mesh that may be called as it is. */
+  /** Undefined for a destination outside of the mesh that may be called unchanged. */
   async #routingTo({ address }: Destination, name: string): Promise<HostRouting | undefined> {
     const { book, isControlPlaneAway } = this.#options
     const known = book.ask(name)
-    const isInVain = known === "unknown" && isControlPlaneAway()
-    const answer = isInVain ? known : await book.find(name, this.#limits.routeMs)
+    const isPointless = known === "unknown" && isControlPlaneAway()
+    const answer = isPointless ? known : await book.find(name, this.#limits.routeMs)
     if (answer === "absent") {
       if (book.policy?.isRegistryOnly === true) throw CallFailure.registryOnly(name)
       return undefined
     }
     if (answer !== "unknown") return answer.isOutsideMesh ? undefined : answer
-    // Fail closed: as long as it is unknown whether mutual TLS is demanded, nothing is sent in plaintext.
+    // Fail closed: while it is unknown whether mutual TLS is required, nothing is sent in plaintext.
     if (book.policy?.spec === undefined) {
       const why = "the control plane has never said which addresses demand mutual TLS, nor"
       throw new CallFailure("route-unknown", `${why} who is at ${name}`)
@@ -159,7 +160,7 @@ export class CapturedProxy {
     return undefined
   }
 
-  /** Tells a program that speaks HTTP why. False if it does not: then there is nothing it would understand. */
+  /** Tells a program that speaks HTTP the reason. False if it does not speak HTTP and could not read it. */
   async #explain(
     client: Socket,
     destination: Destination | undefined,
@@ -189,7 +190,7 @@ export class CapturedProxy {
     )
   }
 
-  /** HTTP request by request, everything else as bytes on a connection of its own. */
+  /** Carries HTTP request by request, and everything else as bytes on a connection of its own. */
   async #carry(
     client: Socket,
     { port }: Destination,
@@ -213,7 +214,7 @@ export class CapturedProxy {
     this.#join(client, first?.head ?? Buffer.alloc(0), socket, ended, tcpIdleTimeoutMs)
   }
 
-  /** Where the port speaks HTTP, or routes ask for more than bytes can tell, there is no server that speaks first. */
+  /** If the port speaks HTTP, or every route depends on the request, the server does not speak first. */
   #silenceMs({ spec }: HostRouting): number {
     const needsHttp = spec.protocol === "http" || spec.table.routes.every(({ match }) => match.length > 0)
     return needsHttp ? this.#limits.idleMs : this.#limits.silenceMs
@@ -226,7 +227,7 @@ export class CapturedProxy {
       server.destroy()
       throw new CallFailure("captured-loop", LOOP)
     }
-    // The program's own probes end here, so whether the server is still there is for the proxy to find out.
+    // The program's own keep-alive probes end at the proxy, so the proxy has to probe the server.
     server.setKeepAlive(true, PROBE_AFTER_MS)
     if (head.length > 0) server.write(head)
     void joinSockets(client, server, idleMs).then(ended)
@@ -239,7 +240,7 @@ function hostOf({ spec: { table } }: HostRouting): string {
   return authorityOf(table.host, table.port)
 }
 
-/** Carrying it there would be a loop. */
+/** The proxy itself is the destination: forwarding would be a loop. */
 function isDirect({ localAddress, localPort }: Socket, { address, port }: Destination): boolean {
   return address === localAddress && port === localPort
 }

@@ -6,12 +6,12 @@ import type { Log } from "@merlon/xds/runtime"
 import type { CallFailure } from "../call/call-failure.js"
 
 const QUIET_MS = 10_000
-/** The oldest is forgotten beyond this. */
+/** Beyond this, the oldest is forgotten. */
 const MAX_REMEMBERED = 1_000
 
 interface Logged {
   readonly at: number
-  /** Not logged since. */
+  /** Failures since then that were not logged. */
   silent: number
 }
 

@@ -13,7 +13,7 @@ afterEach(() => {
 async function connection(): Promise<{ readonly accepted: Socket; readonly program: Socket }> {
   const server = createServer({ pauseOnConnect: true })
   await once(server.listen(0, "127.0.0.1"), "listening")
-  const program = connect((server.address() as AddressInfo).port, "127.0.0.1") // a TCP server has this form
+  const program = connect((server.address() as AddressInfo).port, "127.0.0.1") // a TCP server has an AddressInfo
   const [accepted]: Socket[] = await once(server, "connection")
   if (accepted === undefined) throw new Error("no connection")
   closing.push(
@@ -29,7 +29,7 @@ it("carries the connection of a silent program as bytes", async () => {
   expect(await readFirstBytes(accepted, 1)).toEqual({ protocol: "tcp", head: Buffer.alloc(0) })
 })
 
-it("reads what has arrived while the process was held up", async () => {
+it("reads bytes that arrived while the process was suspended", async () => {
   const { accepted, program } = await connection()
   const text = "GET / HTTP/1.1\r\n"
   await new Promise(resolve => program.write(text, resolve))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detects the protocol from a program's first bytes. In some protocols the server speaks first, so after a short silence
-// the connection is carried as bytes.
+// Detects the protocol from a program's first bytes. In some protocols the server speaks first, so after a short
+// silence the connection is carried as bytes.
 
 import type { Socket } from "node:net"
 import { detectHttp } from "@merlon/wire/http"
@@ -33,7 +33,7 @@ export function readFirstBytes(socket: Socket, waitMs: number): Promise<FirstByt
       stop()
       reject(new CallFailure("cut-off", "the program closed the connection"))
     }
-    // In a process that was held up, timers run before bytes that arrived long ago are read: those count, so they are read first.
+    // After a pause of the process, timers run before bytes that arrived long ago are read, so those are read first.
     let last: NodeJS.Immediate | undefined
     const timer = setTimeout(() => {
       last = setImmediate(() => finish("tcp"))

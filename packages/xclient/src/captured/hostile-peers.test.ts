@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Captured calls to servers that are revoked, expired or silent, and of programs that send too much: each fails with a
-// reason, and other calls go on.
+// Captured calls to servers that are revoked, expired or silent, and from programs that send too much: each fails with
+// a reason, and other calls continue.
 
 import { once } from "node:events"
 import { request } from "node:http"
@@ -62,7 +62,10 @@ interface MeshServer {
   readonly requests: () => number
 }
 
-/** HTTP/2 to those who offer it, and an echo of bytes to others. Nothing at all after the handshake, where there is nothing to serve. */
+/**
+ * Serves HTTP/2 to clients that offer it, and echoes bytes to others. With `serve` undefined, it sends nothing after
+ * the handshake.
+ */
 async function server(serve: Serve | undefined, credentials = mesh.credentials(WEB_ID)): Promise<MeshServer> {
   const { certificateChain: cert, privateKey: key } = credentials
   let requests = 0
@@ -85,7 +88,7 @@ async function server(serve: Serve | undefined, credentials = mesh.credentials(W
 
 interface Running {
   readonly port: number
-  /** Routes of the destination, and whom the mesh trusts from now on. */
+  /** Sets the routes of the destination, and the trust bundle. */
   readonly routes: (endpoints: readonly ServiceEndpoint[], trust?: Partial<TrustSpec>) => Promise<void>
 }
 
@@ -137,7 +140,7 @@ describe.each<[string, (serial: string) => Partial<TrustSpec>]>([
   ["identity", () => ({ revokedIdentities: [WEB_ID] })],
   ["certificate", serial => ({ revokedSerials: [serial] })],
 ])("a server whose %s is revoked", (_, revoked) => {
-  it("loses the responses that it still sends, and gets no further request", async () => {
+  it("loses the responses that it is still sending, and gets no further request", async () => {
     const web = await server(streams)
     const { port, routes } = await start()
     await routes([web.endpoint])
@@ -194,12 +197,12 @@ describe("a server whose certificate has expired", () => {
   })
 })
 
-describe("an endpoint that accepts connections and says nothing", () => {
+describe("an endpoint that accepts connections and sends nothing", () => {
   const silent = () => listening(createServer(socket => socket.on("error", () => undefined)))
 
   it("is given up for the next one", async () => {
     const web = await server(answers)
-    // Long enough for a handshake with the other one on a busy machine.
+    // Long enough for a handshake with the other endpoint on a busy machine.
     const { port, routes } = await start(HTTP, 4_000)
     await routes([await silent(), web.endpoint])
     for (let count = 0; count < 4; count++) expect(await get(port)).toMatchObject({ status: 200 })
@@ -213,22 +216,22 @@ describe("an endpoint that accepts connections and says nothing", () => {
 })
 
 describe("a server whose machine vanishes after the handshake", () => {
-  it("is given up, and its requests are sent elsewhere if that does no harm", async () => {
+  it("is given up, and its requests are sent elsewhere if that is safe", async () => {
     const other = await server(answers)
-    // Long enough for the other one on a busy machine.
+    // Long enough for the other endpoint on a busy machine.
     const { port, routes } = await start(HTTP, 60_000, 1_000)
     await routes([(await server(undefined)).endpoint, other.endpoint])
     for (let count = 0; count < 2; count++) expect(await get(port)).toMatchObject({ status: 200 })
     expect(other.requests()).toBe(2)
   })
 
-  it("is given up with a reason where an application may have acted on the request", async () => {
+  it("is given up with a reason if an application may have acted on the request", async () => {
     const { port, routes } = await start(HTTP, 60_000, 50)
     await routes([(await server(undefined)).endpoint])
     expect(await get(port, {}, "POST")).toMatchObject({ status: 502, code: "cut-off" })
   })
 
-  it("is not mistaken for one that takes its time and shows that it lives", async () => {
+  it("is not mistaken for a slow one that answers pings", async () => {
     const slow = await server(stream => void stream.session?.once("ping", () => stream.end("at last")))
     const { port, routes } = await start(HTTP, 60_000, 2_000)
     await routes([slow.endpoint])

@@ -35,13 +35,13 @@ const accepted = (port: number, remoteAddress = POD) =>
 it.each([
   ["its own form", POD],
   ["IPv6 form", `::ffff:${POD}`],
-])("knows a connection that it made before, with the address in %s", (_, address) => {
+])("recognises a connection that it made before, with the address in %s", (_, address) => {
   const own = new OwnConnections()
   expect(own.made(made(40_000))).toBe(true)
   expect(own.accepted(accepted(40_000, address), SERVER)).toBe(false)
 })
 
-it("knows a connection that it accepted before the system said it is connected", () => {
+it("recognises a connection that it accepted before its connect event", () => {
   const own = new OwnConnections()
   const back = accepted(40_000)
   expect(own.accepted(back, SERVER)).toBe(true)
@@ -49,7 +49,7 @@ it("knows a connection that it accepted before the system said it is connected",
   expect(back.destroyed).toBe(true)
 })
 
-it("takes no connection of a program for its own, although the port number is the same", () => {
+it("does not mistake a program's connection for its own, although the port number is the same", () => {
   const own = new OwnConnections()
   expect(own.made(made(40_000))).toBe(true)
   expect(own.accepted(accepted(40_000), { address: "10.244.0.8", port: 80 })).toBe(true)
@@ -64,7 +64,7 @@ it("forgets connections that have ended", () => {
   expect(own.accepted(accepted(40_000), SERVER)).toBe(true)
 })
 
-it("leaves a destination that looped alone for a second, so that no round makes another", () => {
+it("rejects a looping destination for a second, so that no round makes another", () => {
   let now = 0
   const own = new OwnConnections(() => now)
   own.accepted(accepted(40_000), SERVER)
@@ -75,7 +75,7 @@ it("leaves a destination that looped alone for a second, so that no round makes 
   expect(own.accepted(accepted(40_002), SERVER)).toBe(true)
 })
 
-it("keeps looping destinations apart, however many there are", () => {
+it("tracks looping destinations separately, however many there are", () => {
   let now = 0
   const own = new OwnConnections(() => now)
   const loop = (port: number, at: number): void => {

@@ -1,30 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detects capture loops. The rules in the Pod exempt the proxy by its uid; where they do not, a connection that the proxy
+// Detects capture loops. The rules in the Pod exempt the proxy by its uid. If they do not, a connection that the proxy
 // makes is redirected back to it, and each round would make another one.
 
 import type { Socket } from "node:net"
 import type { Destination } from "@merlon/wire/native"
 
-/** Both ends of a connection as its maker sees them: no two connections have the same at one time. */
+/** Both ends of a connection as its client sees them: no two connections have the same at one time. */
 function keyOf(source: Destination, destination: Destination): string {
   return `${source.address} ${source.port} ${destination.address} ${destination.port}`
 }
 
-/** Each round of a loop takes one turn of the event loop; a destination that looped is left alone for longer than that. */
+/** Each round of a loop takes one turn of the event loop; a looping destination is rejected for longer than that. */
 const QUIET_MS = 1_000
 
 export class OwnConnections {
   readonly #now: () => number
   readonly #made = new Set<string>()
   readonly #accepted = new Map<string, Socket>()
-  /** Until when, by destination. INVARIANT: the first one ends first. */
+  /** End of the rejection, by destination. INVARIANT: the first entry ends first. */
   readonly #looping = new Map<string, number>()
 
   constructor(now: () => number = Date.now) {
     this.#now = now
   }
 
-  /** False if the proxy itself made it, or its destination has just turned out to be a loop. `destination` is the original one. */
+  /**
+   * False if the proxy itself made the connection, or its destination has just turned out to be a loop. `destination`
+   * is the original one.
+   */
   accepted(socket: Socket, destination: Destination): boolean {
     const { remoteAddress: address = "", remotePort: port = 0 } = socket
     const key = keyOf({ address: plain(address), port }, destination)
@@ -34,7 +37,9 @@ export class OwnConnections {
     return true
   }
 
-  /** False if it was redirected to the proxy itself, which may have accepted it before the system said it is connected. */
+  /**
+   * False if the connection was redirected to the proxy itself, which may have accepted it before its connect event.
+   */
   made(socket: Socket): boolean {
     const { localAddress, localPort, remoteAddress, remotePort } = socket
     if (localAddress === undefined || localPort === undefined) return true
@@ -66,7 +71,7 @@ function nameOf({ address, port }: Destination): string {
   return `${address} ${port}`
 }
 
-/** A socket of both families shows IPv4 addresses in IPv6 form. */
+/** A dual-stack socket reports IPv4 addresses as IPv4-mapped IPv6 addresses. */
 function plain(address: string): string {
   return address.startsWith("::ffff:") ? address.slice("::ffff:".length) : address
 }

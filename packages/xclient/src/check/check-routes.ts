@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The check tool: prints routes, follows them, or sends requests and compares who answered with the expectation. Returns
-// the exit code: 0 if everything is as expected.
+// The check tool: prints routes, follows them, or sends requests and compares which destinations answered with the
+// expectation. Returns the exit code: 0 if everything is as expected.
 
 import type { RequestCalls } from "../http/request-calls.js"
 import { authorityOf } from "../routes/authority.js"
@@ -28,7 +28,7 @@ export interface CheckOptions {
 }
 
 export interface CheckIo {
-  /** Lines, without their end. */
+  /** Lines, without line breaks. */
   readonly out: (line: string) => void
   readonly err: (line: string) => void
   readonly signal: AbortSignal
@@ -128,7 +128,7 @@ async function send(
   await sendRequests({ call, target, count, intervalMs, timeoutMs }, routing, calls, tally, io.signal)
   const isExpected = expected === undefined || isExpectedCount(tally.counts, expected)
   report(options, first, tally, isExpected, io)
-  // Fail closed: half a check proves nothing, and its end must not look like a success.
+  // Fail closed: half a check proves nothing, so an abort must not look like a success.
   if (io.signal.aborted) {
     io.err("stopped before all requests were sent")
     return 1

@@ -7,7 +7,7 @@ import { isExpectedCount, isSameSplit, parseExpectation, showShares } from "./ex
 const shares = (entries: { readonly [name: string]: number }) => new Map(Object.entries(entries))
 
 describe("an expectation", () => {
-  it("is read as it is written", () => {
+  it("is parsed", () => {
     expect(parseExpectation("v1=50, v2=0")).toEqual(shares({ v1: 50, v2: 0 }))
   })
 
@@ -54,7 +54,7 @@ describe("counts", () => {
     expect(isExpectedCount(shares(counted), shares(expected))).toBe(fits)
   })
 
-  it("of our own balancer always fit", () => {
+  it("of our own balancer are always accepted", () => {
     const weights = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 6 })
     fc.assert(
       fc.property(weights, fc.integer({ min: 1, max: 200 }), (list, requests) => {

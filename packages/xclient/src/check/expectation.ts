@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The expected split, such as `v1=50,v2=50`. Weights are shares of their sum, so 1 and 1 is the same split as 50 and 50;
-// a destination that is not named is expected to get nothing.
+// The expected split, such as `v1=50,v2=50`. Weights are shares of their sum, so 1 and 1 is the same split as 50 and
+// 50; a destination that is not named is expected to get nothing.
 
 import { periodOf, SmoothWeighted } from "../balance/smooth-weighted.js"
 
@@ -8,7 +8,7 @@ export type Shares = ReadonlyMap<string, number>
 
 const ENTRY = /^([^=\s]{1,253})=(\d{1,10})$/
 
-/** Throws where the text is no expectation. */
+/** Throws if the text is not an expectation. */
 export function parseExpectation(text: string): Shares {
   const shares = new Map<string, number>()
   for (const entry of text.split(",")) {
@@ -29,8 +29,8 @@ export function isSameSplit(a: Shares, b: Shares): boolean {
 }
 
 /**
- * Whether that many answers are the expected split: exactly where they are full periods, else as near as the balancer
- * comes in the middle of one.
+ * Whether the counts match the expected split: exactly for full periods, otherwise as closely as the balancer does in
+ * the middle of one.
  */
 export function isExpectedCount(counts: Shares, expected: Shares): boolean {
   const requests = totalOf(counts)
@@ -45,7 +45,7 @@ export function isExpectedCount(counts: Shares, expected: Shares): boolean {
   })
 }
 
-/** As Go prints a map, which is how scripts know it from the other mesh. */
+/** As Go prints a map, a format that scripts for the other mesh already parse. */
 export function showShares(shares: Shares): string {
   const entries = [...shares].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, weight]) => `${name}:${weight}`)
   return `map[${entries.join(" ")}]`

@@ -22,7 +22,7 @@ const routing = (...destinations: readonly TestDestination[]) =>
   new HostRouting({ ...mesh.routes(destinations), services: [] }, new EndpointHealth())
 
 describe("a route", () => {
-  it("is shown without what is empty, sorted by cluster, address and port", () => {
+  it("is shown without empty parts, sorted by cluster, address and port", () => {
     const endpoints = [endpoint("10.0.0.2", 80), endpoint("10.0.0.1", 81), endpoint("10.0.0.1", 80)]
     const view = routeView(
       routing({ subset: "v2", weight: 0, endpoints: [] }, { subset: "", weight: 1, endpoints }),
@@ -59,7 +59,7 @@ describe("a route", () => {
     ])
   })
 
-  it("is one line for who watches it", () => {
+  it("is one line for --watch", () => {
     const some = [endpoint("10.0.0.1", 80)]
     const shown = routing({ subset: "v2", weight: 9, endpoints: [] }, { subset: "v1", weight: 1, endpoints: some })
     expect(watchLine(shown, CALL)).toBe(`${WEB_HOST}:80 v1=1 endpoints=1,v2=9 endpoints=0`)
@@ -76,16 +76,16 @@ describe("is complete", () => {
   const some = [endpoint("10.0.0.1", 80)]
   it.each<[string, readonly TestDestination[], boolean]>([
     ["with an endpoint for each destination", [{ subset: "v1", weight: 1, endpoints: some }], true],
-    ["not while one that gets something has none", [{ subset: "v1", weight: 1, endpoints: [] }], false],
+    ["not while a destination with a weight has none", [{ subset: "v1", weight: 1, endpoints: [] }], false],
     [
-      "although one that is drained has none",
+      "although a drained destination has none",
       [
         { subset: "v1", weight: 1, endpoints: some },
         { subset: "v2", weight: 0, endpoints: [] },
       ],
       true,
     ],
-    ["not where all are drained", [{ subset: "v1", weight: 0, endpoints: some }], false],
+    ["not if all are drained", [{ subset: "v1", weight: 0, endpoints: some }], false],
     ["not without destinations", [], false],
   ])("%s", (_, destinations, expected) => {
     expect(isComplete(routing(...destinations), CALL)).toBe(expected)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Routes for people and scripts: the JSON of `--print-route`, the line of `--watch`, and whether they are complete. They
-// are the routes of one call: if routes depend on the request, so does the output.
+// Routes for humans and scripts: the JSON of `--print-route`, the line of `--watch`, and whether they are complete.
+// They are the routes of one call: if routes depend on the request, so does the output.
 
 import type { ServiceCluster } from "@merlon/xds"
 import type { Call } from "../routes/call.js"
@@ -29,7 +29,7 @@ export interface ServiceView {
   readonly ports: readonly {
     readonly port: number
     readonly mtlsMode?: string
-    /** Where endpoints differ and the strictest is shown. */
+    /** Set if endpoints differ; the strictest mode is shown. */
     readonly mixed?: true
   }[]
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tool as a whole, with a real ADS stream, real certificates and real servers.
+// The whole tool, with a real ADS stream, real certificates and real servers.
 
 import { readBootstrap } from "@merlon/xds/member"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
@@ -94,7 +94,7 @@ describe("--print-route", () => {
     expect(JSON.parse(out[0] ?? "").destinations).toHaveLength(2)
   })
 
-  it("says which weights came where others were expected", async () => {
+  it("reports weights that differ from the expected ones", async () => {
     control.set("web:80", split(100, 0))
     const enough = new AbortController()
     const { out, err, code } = xclient(
@@ -108,7 +108,7 @@ describe("--print-route", () => {
     expect(err).toEqual(["route weights map[v1:100 v2:0] did not match expected map[v1:50 v2:50]"])
   })
 
-  it("says that there is no such route", async () => {
+  it("reports that there is no such route", async () => {
     const enough = new AbortController()
     const { err, code } = xclient({ action: "print-route", target: { host: "none", port: 81 } }, enough.signal)
     await expect.poll(() => control.acknowledged).toBe(1)
@@ -121,7 +121,7 @@ describe("--print-route", () => {
   it("reports why the control plane cannot be reached", async () => {
     await control.stop()
     let err: readonly string[] = []
-    // On a busy machine the time may end before the first try has failed.
+    // On a busy machine the wait may end before the first attempt has failed.
     for (let waitTimeoutMs = 1_000; err.length < 2; waitTimeoutMs *= 2) {
       const tried = xclient({ action: "print-route", waitTimeoutMs })
       expect(await tried.code).toBe(1)
@@ -133,7 +133,7 @@ describe("--print-route", () => {
 })
 
 describe("requests", () => {
-  it("are split exactly, and one line tells of each destination", async () => {
+  it("are split exactly, with one line per destination", async () => {
     control.set("web:80", split(50, 50))
     const { out, err, code } = xclient({ expected: parseExpectation("v1=50,v2=50") })
     expect(await code).toBe(0)
@@ -181,7 +181,7 @@ describe("requests", () => {
     expect(err[1]).toBe("  1 × no answer within 100 ms")
   })
 
-  it("go where their path and headers lead", async () => {
+  it("are routed by path and headers", async () => {
     const spec = split(100, 100)
     const [first = "", second = ""] = spec.clusters.map(({ name }) => name)
     const routes = [
@@ -233,7 +233,7 @@ it("--watch prints a line for each state of the route until it is stopped", asyn
   ])
 })
 
-it("a check that is stopped half-way is no success, however well it went so far", async () => {
+it("a check that is stopped halfway fails, even if all requests succeeded so far", async () => {
   control.set("web:80", split(50, 50))
   const stop = new AbortController()
   const expected = parseExpectation("v1=50,v2=50")

@@ -14,10 +14,10 @@ export interface XclientOptions extends CheckOptions {
   readonly log: Log
 }
 
-/** Timers of Node hold no more. */
+/** The longest delay of a Node timer. */
 const LONGEST_MS = 2_147_483_647
 
-/** The exit code. */
+/** Resolves to the exit code. */
 export async function runXclient(options: XclientOptions, io: CheckIo): Promise<number> {
   const { bootstrap, log, waitTimeoutMs, requestTimeoutMs, target, action } = options
   // A longer request timeout also covers its connection, with a share for each endpoint that may be tried.
@@ -27,7 +27,7 @@ export async function runXclient(options: XclientOptions, io: CheckIo): Promise<
     const deadline = Date.now() + waitTimeoutMs
     const name = authorityOf(target.host, target.port)
     member.book.ask(name)
-    // A watch waits for as long as it takes; every other action has a time limit.
+    // A watch waits as long as necessary; every other action has a time limit.
     const started = await within(member.start(), action === "watch" ? undefined : waitTimeoutMs, io.signal)
     if (!started) {
       if (io.signal.aborted) return action === "watch" ? 0 : 1
@@ -49,10 +49,10 @@ function within(work: Promise<void>, milliseconds: number | undefined, signal: A
       resolve(result)
     }
     const onAbort = () => give(false)
-    // A timer in any case: nothing else keeps the process alive while the control plane is away.
+    // There is always a timer: nothing else keeps the process alive while the control plane is down.
     const timer = setTimeout(() => give(false), milliseconds ?? LONGEST_MS)
     signal.addEventListener("abort", onAbort, { once: true })
-    // A signal that came before this listener is not sent again.
+    // A signal that was aborted before this listener was added does not fire again.
     if (signal.aborted) onAbort()
     work.then(() => give(true), reject)
   })

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends a number of requests one after the other and counts who answers. A response of 400 or more counts both for the
-// split and as a failure.
+// Sends a number of requests one after the other and counts which destination answers. A response with a status of 400
+// or more counts both for the split and as a failure.
 
 import { CallFailure } from "../call/call-failure.js"
 import type { OwnRequest } from "../http/own-call.js"
@@ -55,7 +55,7 @@ async function sendOne(
 }
 
 function firstLine(body: string): string {
-  // Servers choose what they answer, and terminals obey control characters.
+  // Servers choose the body, and terminals interpret control characters.
   const line = (body.split("\n")[0] ?? "")
     .replace(/[^\x20-\x7e\u00a0-\uffff]/g, "")
     .slice(0, SHOWN)

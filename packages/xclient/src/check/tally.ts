@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts answers by endpoint and failures by reason. Reasons are grouped and bounded, since servers choose them.
+// Counts responses by destination and failures by reason. Reasons are grouped and bounded, since servers choose them.
 
 import type { Shares } from "./expectation.js"
 
@@ -9,7 +9,7 @@ const OTHERS = "other reasons"
 export interface DestinationTally {
   readonly name: string
   readonly answered: number
-  /** Percent of all answers. */
+  /** Percentage of all responses. */
   readonly share: number
   readonly statuses: { readonly [status: string]: number }
 }
@@ -19,7 +19,7 @@ export class Tally {
   readonly #failures = new Map<string, number>()
   #failed = 0
 
-  /** Destinations that are shown even if they answer nothing. */
+  /** `names`: destinations that are shown even if they answer nothing. */
   constructor(names: Iterable<string> = []) {
     for (const name of names) this.#answers.set(name, new Map())
   }

@@ -9,32 +9,32 @@ const WEB = { WEB_APP_SERVICE_HOST: "10.96.0.5", WEB_APP_SERVICE_PORT: "8000" }
 
 describe("the target", () => {
   it.each<[string, TargetWords, Environment, Target]>([
-    ["is what was said", { host: "web", port: 8000 }, {}, { host: "web", port: 8000 }],
-    ["has port 80 where none was said", { host: "web.app" }, {}, { host: "web.app", port: 80 }],
-    ["may be said in one word", { host: "web.app:81" }, {}, { host: "web.app", port: 81 }],
-    ["may be said twice alike", { host: "web:81", port: 81 }, {}, { host: "web", port: 81 }],
-    ["is one name whatever its case", { host: "Web." }, {}, { host: "web", port: 80 }],
+    ["is the given host and port", { host: "web", port: 8000 }, {}, { host: "web", port: 8000 }],
+    ["has port 80 by default", { host: "web.app" }, {}, { host: "web.app", port: 80 }],
+    ["may be given as HOST:PORT", { host: "web.app:81" }, {}, { host: "web.app", port: 81 }],
+    ["may be given twice with the same port", { host: "web:81", port: 81 }, {}, { host: "web", port: 81 }],
+    ["ignores case and a final dot", { host: "Web." }, {}, { host: "web", port: 80 }],
     ["may be an address", { host: "[::1]:80" }, {}, { host: "::1", port: 80 }],
     ["is the only Service of the environment", {}, { ...PLATFORM, ...WEB }, { host: "web-app", port: 8000 }],
     ["is that Service at another port", { port: 81 }, WEB, { host: "web-app", port: 81 }],
     [
-      "is what the mesh's variables say",
+      "is the value of the mesh's variables",
       {},
       { MERLON_SERVICE_HOST: "web", MERLON_SERVICE_PORT: "81", ...WEB },
       { host: "web", port: 81 },
     ],
-    ["is what was said before what variables say", { host: "a" }, WEB, { host: "a", port: 80 }],
+    ["is the given host before that of variables", { host: "a" }, WEB, { host: "a", port: 80 }],
   ])("%s", (_, words, environment, expected) => {
     expect(targetOf(words, environment, "merlon")).toEqual(expected)
   })
 
   it.each<[string, TargetWords, Environment, RegExp]>([
-    ["nothing says which one", {}, PLATFORM, /tell me whom to call/],
-    ["several could be meant", {}, { ...WEB, API_SERVICE_HOST: "1.2.3.4", API_SERVICE_PORT: "1" }, /`api`, `web-app`/],
+    ["nothing names a host", {}, PLATFORM, /tell me whom to call/],
+    ["several are possible", {}, { ...WEB, API_SERVICE_HOST: "1.2.3.4", API_SERVICE_PORT: "1" }, /`api`, `web-app`/],
     ["ports differ", { host: "web:1", port: 2 }, {}, /say the port once/],
-    ["it is no host", { host: "a b" }, {}, /is no host/],
-    ["its port is none", { host: "web:99999" }, {}, /is no host/],
-  ])("is rejected where %s", (_, words, environment, message) => {
+    ["it is not a host", { host: "a b" }, {}, /is no host/],
+    ["its port is invalid", { host: "web:99999" }, {}, /is no host/],
+  ])("is rejected if %s", (_, words, environment, message) => {
     expect(() => targetOf(words, environment, "merlon")).toThrow(message)
   })
 })

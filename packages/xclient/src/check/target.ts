@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host and port to check: from the flags, else the one Service in the environment. Kubernetes gives Pods variables
-// such as `WEB_SERVICE_HOST`; the Service's name is in the variable's name, its value is only an address.
+// The host and port to check: from the flags, otherwise the only Service in the environment. Kubernetes gives Pods
+// variables such as `WEB_SERVICE_HOST`; the Service's name is in the variable's name, its value is only an address.
 
 import { parseIp } from "@merlon/policy/request"
 import { parseAuthority } from "../routes/authority.js"
@@ -22,7 +22,7 @@ const DEFAULT_PORT = 80
 const SERVICE_HOST = /^([A-Z][A-Z0-9_]*)_SERVICE_HOST$/
 const PLATFORM = "KUBERNETES"
 
-/** Throws where nothing says which one, or two things say different ones. */
+/** Throws if the target is missing or ambiguous. */
 export function targetOf(words: TargetWords, environment: Environment, mesh: string): Target {
   const said = words.host ?? namedByMesh(environment, mesh)
   if (said === undefined) return onlyService(words, environment)
@@ -38,7 +38,7 @@ export function targetOf(words: TargetWords, environment: Environment, mesh: str
 
 function namedByMesh(environment: Environment, mesh: string): string | undefined {
   const value = environment[`${prefixOf(mesh)}_SERVICE_HOST`]
-  // An address there is Kubernetes telling of a Service that happens to be called like the mesh.
+  // An address here comes from Kubernetes, for a Service that has the same name as the mesh.
   return value === undefined || value === "" || parseIp(value) !== undefined ? undefined : value
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One connection to one endpoint, at the first of its addresses that can be reached. It is returned only when the first
-// byte of a request may be sent: with mTLS, after the server has proven an expected identity.
+// Connects to one endpoint, at the first of its addresses that can be reached. The connection is returned only when the
+// first byte of a request may be sent: with mTLS, after the server has proven an expected identity.
 
 import { connect as connectTcp, isIP, type Socket } from "node:net"
 import { type ConnectionOptions, connect as connectTls, type PeerCertificate, type TLSSocket } from "node:tls"
@@ -14,7 +14,7 @@ import { serverCertificate } from "./server-certificate.js"
 import type { TransportPlan } from "./transport-plan.js"
 import { verifyServer } from "./verify-server.js"
 
-/** Nothing of a request was sent: another endpoint may be tried. */
+/** Nothing of a request was sent, so another endpoint may be tried. */
 export class ConnectFailure extends Error {
   override readonly name = "ConnectFailure"
   readonly code = "unreachable" satisfies CallFailureCode
@@ -24,12 +24,12 @@ export interface ConnectOptions {
   readonly endpoint: ServiceEndpoint
   readonly plan: TransportPlan
   readonly material: Material
-  /** What we offer to speak inside TLS. */
+  /** The ALPN protocols to offer. */
   readonly alpn: readonly string[]
-  /** For TCP and TLS together, at all of the endpoint's addresses. */
+  /** Limit for TCP and TLS together, at all of the endpoint's addresses. */
   readonly timeoutMs: number
   readonly now?: () => number
-  /** Whether either side may end its own direction and still read; not by default. */
+  /** Whether either side may end its own direction and still read; false by default. */
   readonly allowHalfOpen?: boolean
 }
 
@@ -38,7 +38,7 @@ type MutualPlan = Extract<TransportPlan, { kind: "mutual" }>
 export async function connect(options: ConnectOptions): Promise<Socket> {
   const { address, otherAddresses = [] } = options.endpoint
   const addresses = [address, ...otherAddresses]
-  // Each has an equal share: a silent address leaves time for the others.
+  // Each address has an equal share of the time: a silent one leaves time for the others.
   const timeoutMs = Math.ceil(options.timeoutMs / addresses.length)
   const failures: string[] = []
   for (const host of addresses) {
@@ -91,12 +91,12 @@ export function startTls(
   plan: MutualPlan,
 ): TLSSocket {
   const { credentials, trust } = material
-  // INVARIANT: an empty bundle never reaches node:tls, which would take it for "trust every public authority".
+  // INVARIANT: an empty bundle never reaches node:tls, which would then trust every public authority.
   if (!trust.bundle.includes("-----BEGIN CERTIFICATE-----")) throw new Error("there is no root to trust")
   if (credentials === undefined) throw new Error("this workload has no certificate")
   return connectTls({
     ...place,
-    // RFC 6066 section 3: an address is no server name.
+    // RFC 6066 section 3: an address is not a valid server name.
     servername: isIP(plan.sni) === 0 ? plan.sni : "",
     ALPNProtocols: [...alpn],
     cert: credentials.certificateChain,
@@ -104,7 +104,8 @@ export function startTls(
     ca: trust.bundle,
     ...TLS_OWN,
     rejectUnauthorized: true,
-    // In place of the comparison of host names, not of the check of the chain: mesh certificates name identities.
+    // Replaces only the comparison of host names, because mesh certificates contain identities; the chain is still
+    // verified.
     checkServerIdentity: (_, { raw }: PeerCertificate) => {
       const certificate = parseCertificate(raw)
       if (certificate === undefined) return new Error("the server's certificate cannot be read")
@@ -114,7 +115,7 @@ export function startTls(
   })
 }
 
-/** Checks the finished connection once more: whatever path led here, an unproven server gets no request. */
+/** Checks the finished connection once more, so that an unproven server gets no request in any case. */
 export function serverError(
   socket: TLSSocket,
   plan: MutualPlan,

@@ -12,9 +12,9 @@ const mutual = (...trustDomains: string[]): TransportPlan => ({
 
 it.each<[string, TransportPlan]>([
   ["the trust domain of the server", mutual("new.example")],
-  ["a trust domain that no longer counts as ours", mutual("new.example", "cluster.local")],
+  ["a trust domain that is no longer an alias", mutual("new.example", "cluster.local")],
   ["the transport", { kind: "plaintext" }],
-])("a change of %s opens other connections", (_, plan) => {
+])("a change of %s opens new connections", (_, plan) => {
   const before = connectionKey(ENDPOINT, mutual("cluster.local"))
   expect(connectionKey({ ...ENDPOINT }, mutual("cluster.local"))).toBe(before)
   expect(connectionKey(ENDPOINT, plan)).not.toBe(before)

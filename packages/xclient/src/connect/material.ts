@@ -6,7 +6,7 @@ import type { TrustSpec } from "@merlon/xds"
 import type { WorkloadCredentials } from "@merlon/xds/client"
 
 export interface Material {
-  /** Tells one state of credentials and trust from another. */
+  /** Identifies one state of credentials and trust. */
   readonly id: number
   readonly credentials: WorkloadCredentials | undefined
   readonly trust: TrustSpec

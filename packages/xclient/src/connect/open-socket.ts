@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A connecting socket for pools, which send nothing before it is ready. With mTLS that is after the server has proven an
-// expected identity; otherwise it is disconnected.
+// A connecting socket for pools, which send nothing before it is ready. With mTLS that is after the server has proven
+// an expected identity; otherwise it is disconnected.
 
 import type { Socket } from "node:net"
 import { connectTcp, placeOf } from "@merlon/wire"
@@ -23,7 +23,7 @@ export function openSocket(options: ConnectOptions): Socket {
     })
     return socket
   } catch (error) {
-    // It has no listener: an error on it would end the process.
+    // The socket has no listener yet: an error on it would end the process.
     tcp?.destroy()
     throw error
   }

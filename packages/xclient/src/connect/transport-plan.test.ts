@@ -42,11 +42,11 @@ describe("the transport", () => {
     ["DUBBO_MUTUAL", undefined],
     [undefined, "PERMISSIVE"],
     [undefined, "STRICT"],
-  ])("never falls back to plaintext for want of a certificate (%s, %s)", (client, server) => {
+  ])("never falls back to plaintext without a certificate (%s, %s)", (client, server) => {
     expect(plan(client, server, false)).toMatch(/no certificate/)
   })
 
-  it("needs no certificate where plaintext is all there is", () => {
+  it("needs no certificate for plaintext", () => {
     expect(plan(undefined, undefined, false)).toBe("plaintext")
   })
 

@@ -9,7 +9,7 @@ export type TransportPlan =
   | {
       readonly kind: "mutual"
       readonly sni: string
-      /** SPIFFE ids of which the server must have one. */
+      /** SPIFFE ids, of which the server must have one. */
       readonly identities: readonly string[]
     }
 
@@ -30,7 +30,7 @@ export function planTransport(
   }
   const asked = cluster.tlsMode === "DUBBO_MUTUAL"
   if (!asked && (mtlsMode === undefined || mtlsMode === "DISABLE")) return { ok: true, plan: { kind: "plaintext" } }
-  // Fail closed: without a certificate we do not fall back to plaintext, although a PERMISSIVE server would take it.
+  // Fail closed: without a certificate there is no fallback to plaintext, although a PERMISSIVE server would accept it.
   if (!hasCertificate)
     return rejected("mutual TLS is called for and this workload has no certificate that is still good")
   // Fail closed: without an expected identity, any server with a certificate of the mesh would be accepted.

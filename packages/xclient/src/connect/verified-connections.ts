@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Open connections to servers with a verified identity. Tunnels and streams can stay open for long. If the server is
-// revoked meanwhile, they are closed: an old connection must not outlive what a new one would be rejected for.
+// revoked meanwhile, they are closed: an old connection must not survive what would reject a new one.
 
 import type { X509Certificate } from "node:crypto"
 import type { Socket } from "node:net"
@@ -25,7 +25,7 @@ export class VerifiedConnections {
     socket.once("close", () => this.#open.delete(socket))
     // Without a listener the error below would end the process, and the owner may not have one yet.
     socket.on("error", () => undefined)
-    // Trust may have changed while the connection was made.
+    // The trust bundle may have changed while the connection was made.
     if (this.#trust !== undefined) endUntrusted(socket, { certificate, identities }, this.#trust)
   }
 
@@ -35,7 +35,7 @@ export class VerifiedConnections {
   }
 }
 
-/** An expired certificate ends no connection: it was valid when it was shown. */
+/** An expired certificate ends no connection: it was valid when it was presented. */
 function endUntrusted(socket: Socket, { certificate, identities }: Verified, trust: TrustSpec): void {
   const error = verifyServer(certificate, identities, trust, Date.parse(certificate.validFrom))
   if (error !== undefined) socket.destroy(new Error(error))

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the server has an expected identity. OpenSSL has verified the chain against the mesh's roots; this checks what
-// only the mesh knows: one SPIFFE identity, among the expected ones, not revoked.
+// Checks that the server has an expected identity. OpenSSL has verified the chain against the mesh's roots; this checks
+// what only the mesh knows: one SPIFFE identity, among the expected ones, not revoked.
 
 import type { X509Certificate } from "node:crypto"
 import { canonicalSerial, certificateFacts } from "@merlon/identity"
 import type { TrustSpec } from "@merlon/xds"
 
-/** Undefined where the server is who it should be, else what is wrong. */
+/** Undefined if the server is the expected one, otherwise the error. */
 export function verifyServer(
   certificate: X509Certificate,
   identities: readonly string[],

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// One attempt of a request at one endpoint, for the balancer and the endpoint's health: outstanding from sending until it
-// ends, with its latency or its failure.
+// One attempt of a request at one endpoint, for the balancer and the endpoint's health: outstanding from sending until
+// it ends, with its latency or its failure.
 
 import type { ServiceEndpoint } from "@merlon/xds"
 import type { EndpointHealth } from "../balance/endpoint-health.js"
 import type { EndpointOutcome } from "../balance/outlier-detector.js"
 
-/** Told how a try ended, as far as that says something about the endpoint. */
+/** Receives the outcome of an attempt, unless it says nothing about the endpoint. */
 export type OutcomeSink = (outcome: EndpointOutcome) => void
 
 export class Attempt {
@@ -47,12 +47,12 @@ export class Attempt {
     this.#judged("gateway")
   }
 
-  /** What the answer, or that there is none, says about the endpoint. */
+  /** Records what the response, or the lack of one, says about the endpoint. */
   judged(outcome: EndpointOutcome): void {
     this.#judged(outcome)
   }
 
-  /** However it ended; again changes nothing. */
+  /** Ends the attempt, whatever its outcome. Further calls have no effect. */
   end(): void {
     if (this.#isOver) return
     this.#isOver = true

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connection pools for requests, one for each endpoint and transport. To a proxy, requests use HTTP/2 inside mTLS,
-// whatever the program uses; to an endpoint without one, the version that the program chose.
+// Connection pools for requests, one for each endpoint and transport. Requests to a proxy use HTTP/2 inside mTLS,
+// whatever the program uses; requests to an endpoint without one use the program's version.
 
 import { TLSSocket } from "node:tls"
 import { Http1Pool, Http2Pool } from "@merlon/wire"
@@ -14,16 +14,16 @@ import { openSocket } from "../connect/open-socket.js"
 import type { TransportPlan } from "../connect/transport-plan.js"
 import { VerifiedConnections } from "../connect/verified-connections.js"
 
-/** A pool that has not been used for so long is closed. */
+/** A pool that has not been used for this long is closed. */
 const FORGET_MS = 60_000
-/** A machine that has vanished closes no connections; a proxy that is merely busy answers within this. */
+/** A machine that has vanished does not close its connections; a busy proxy answers within this time. */
 const PROBE_AFTER_MS = 15_000
 
 export interface EndpointPoolsOptions {
   readonly mesh: string
   readonly limits: UpstreamLimits
   readonly deadlines: Deadlines
-  /** After how long without a byte a proxy with requests is asked whether it is still there, and how long it may take to answer. */
+  /** Time without a byte after which a proxy with requests in flight is pinged, and within which it must answer. */
   readonly probeAfterMs?: number | undefined
   readonly now?: () => number
 }
@@ -32,11 +32,13 @@ interface Kept {
   readonly pool: Upstream
   lastUsed: number
   closed: boolean
-  /** Why the last connection was not made. */
+  /** The error of the last failed connection attempt. */
   connectError: string | undefined
 }
 
-/** The pool of an endpoint's last request: most requests need no other, and finding one by its key costs a digest. */
+/**
+ * The pool of an endpoint's last request: most requests use the same one, and finding one by its key costs a digest.
+ */
 interface Latest {
   readonly plan: TransportPlan
   readonly isHttp2: boolean
@@ -44,7 +46,7 @@ interface Latest {
   readonly kept: Kept
 }
 
-/** Whose limits a pool shares, under a name of its own. */
+/** The destination whose limits a pool shares, and its name. */
 export interface PoolOwner {
   readonly name: string
   readonly destination: Destination | undefined
@@ -71,7 +73,7 @@ export class EndpointPools {
     spoken: HttpVersion,
     owner: PoolOwner,
   ): Upstream {
-    // Connections that were made with other credentials, or under other trust, take no new request.
+    // Connections of other credentials or another trust bundle take no new requests.
     if (material.id !== this.#material) this.close()
     this.#material = material.id
     const now = this.#now()
@@ -117,17 +119,17 @@ export class EndpointPools {
     return kept
   }
 
-  /** Why the last connection to the endpoint was not made. */
+  /** The error of the last failed connection attempt to the endpoint. */
   connectError(endpoint: ServiceEndpoint): string | undefined {
     return this.#latest.get(endpoint)?.kept.connectError
   }
 
-  /** Whom we trust has changed: ends connections to servers that are no longer trusted. */
+  /** The trust bundle changed: ends connections to servers that are no longer trusted. */
   trustChanged(trust: TrustSpec): void {
     this.#verified.recheck(trust)
   }
 
-  /** Ends what is idle; requests under way may finish. */
+  /** Closes idle connections; requests in flight may finish. */
   close(): void {
     for (const [key, kept] of this.#pools) this.#end(key, kept)
   }
@@ -151,10 +153,11 @@ export class EndpointPools {
       return socket
     }
     const connect = connectTimeoutMs === undefined ? open : withinTime(open, connectTimeoutMs)
-    // One place decides what is sent again: the exchange.
+    // The pool retries nothing: only the exchange decides what is sent again.
     const shared = destination?.limits && destination
     const bounds = { ...limits, connectTimeoutMs: timeoutMs, keepAliveTimeoutMs }
-    // Only a proxy of ours: many gRPC servers end the connection of a client that pings more often than every five minutes.
+    // Only our own proxies are pinged: many gRPC servers disconnect a client that pings more often than every five
+    // minutes.
     const probing = plan.kind === "mutual" ? { probeAfterMs: this.#options.probeAfterMs ?? PROBE_AFTER_MS } : {}
     const watched = { connect, limits: bounds, deadlines, observer, ...probing }
     const options = { ...watched, retries: false, ...(shared && { shared }) }
@@ -174,7 +177,7 @@ export class EndpointPools {
   }
 }
 
-/** To the millisecond; the deadlines of a pool are coarser. */
+/** Precise to the millisecond; the deadlines of a pool are coarser. */
 function withinTime(open: Connect, limitMs: number): Connect {
   return options => {
     const socket = open(options)
@@ -186,12 +189,12 @@ function withinTime(open: Connect, limitMs: number): Connect {
   }
 }
 
-/** Of several addresses, each has its own. */
+/** With several addresses, each has its own error. */
 function reasonOf(error: Error): string {
   return error instanceof AggregateError ? error.errors.map(messageOf).join("; ") : messageOf(error)
 }
 
-/** By reference: a change of who may answer comes with other lists. */
+/** By reference: a change of the expected identities comes with a new list. */
 function isSame(a: TransportPlan, b: TransportPlan): boolean {
   if (a.kind === "plaintext" || b.kind === "plaintext") return a.kind === b.kind
   return a.sni === b.sni && a.identities === b.identities

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One request of our own without content, sent like the workload's requests. Resolves with the response and its sender;
-// of a long response only the beginning is kept, and reading stops at a limit.
+// Sends one request of our own without content, in the same way as the workload's requests. Resolves with the response
+// and its sender; of a long response only the beginning is kept, and reading stops at a limit.
 
 import { type BorrowedBytes, parseRequestHead } from "@merlon/wire"
 import { HTTP_ERRORS, type LocalReply, type RequestHead, type Responder, type ResponseHead } from "@merlon/wire/http"
@@ -11,25 +11,25 @@ export interface OwnRequest {
   readonly method: string
   /** Path and query. */
   readonly target: string
-  /** By lower-case name, `host` among them. */
+  /** By lower-case name, including `host`. */
   readonly headers: ReadonlyMap<string, string>
 }
 
 export interface OwnResponse {
-  /** What people call the destination that answered. */
+  /** Display name of the destination that answered. */
   readonly name: string
   readonly status: number
-  /** Its beginning. */
+  /** The beginning of the body. */
   readonly body: string
 }
 
 const MAX_HEADERS = 1_000
 const MAX_READ = 10 * 1_048_576
 const MAX_KEPT = 4_096
-/** RFC 9110 section 8.6: these say that they have no content. */
+/** RFC 9110 section 8.6: requests with these methods state that they have no content. */
 const WITH_CONTENT: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"])
 
-/** Rejects with a CallFailure. Whatever takes longer is given up, be it the connection, the response or its end. */
+/** Rejects with a CallFailure. The limit covers the connection, the response and its end. */
 export async function ownCall(router: RequestRouter, request: OwnRequest, timeoutMs: number): Promise<OwnResponse> {
   const head = headOf(request)
   let timer: NodeJS.Timeout | undefined
@@ -77,7 +77,7 @@ class Collector implements Responder {
     this.#reject = reject
   }
 
-  /** The same router; its choice and its failure are remembered. */
+  /** The same router, but its choice and its failure are recorded. */
   listening(router: RequestRouter): RequestRouter {
     return {
       ...router,
@@ -95,7 +95,7 @@ class Collector implements Responder {
 
   respond({ status }: ResponseHead): boolean {
     this.#status = status
-    // Another protocol has no end that we would know.
+    // After a protocol switch, the end cannot be recognised.
     if (status === 101) this.end()
     return true
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests of ordinary programs, HTTP/1.1 and HTTP/2 of Node, through captured connections to servers that speak HTTP/2 inside
-// mutual TLS, as the proxies of servers do.
+// Requests of ordinary programs, HTTP/1.1 and HTTP/2 of Node, through captured connections to servers that speak HTTP/2
+// inside mutual TLS, as the proxies of servers do.
 
 import { once } from "node:events"
 import { Agent, type IncomingHttpHeaders, type IncomingMessage, type RequestListener, request } from "node:http"
@@ -55,7 +55,7 @@ async function listening(server: Server, host = "127.0.0.1"): Promise<{ address:
   return { address, port }
 }
 
-/** Answers with its name and what it was asked. */
+/** Responds with its name and the request line. */
 const telling =
   (name: string): Serve =>
   (stream, headers) => {
@@ -119,7 +119,7 @@ async function start(): Promise<number> {
   const log = { info() {}, warn() {}, error() {} }
   const destinationOf = () => ({ address: "127.96.0.7", port: 80 })
   const isControlPlaneAway = () => false
-  // All programs here speak first, as late as a busy machine lets them.
+  // All programs here speak first, however late on a busy machine.
   const limits = { silenceMs: 60_000 }
   const proxy = new CapturedProxy({
     book,
@@ -166,7 +166,7 @@ async function get(
 }
 
 describe("a request", () => {
-  it("travels over HTTP/2 inside mutual TLS under the identity of the workload", async () => {
+  it("uses HTTP/2 inside mutual TLS with the identity of the workload", async () => {
     const server = await web(telling("v1"))
     await toEndpoints(server.endpoint)
     expect(await get(await start(), "/hello?a=b")).toMatchObject({ status: 200, body: "v1 GET /hello?a=b" })
@@ -174,7 +174,7 @@ describe("a request", () => {
     expect([...server.callers]).toEqual([`URI:${CONSUMER_ID}`])
   })
 
-  it("is answered without content by a server that ends with its headers", async () => {
+  it("is answered without content by a server that ends the stream with its headers", async () => {
     const server = await web(stream => stream.respond({ ":status": 403 }, { endStream: true }))
     await toEndpoints(server.endpoint)
     const port = await start()
@@ -185,7 +185,7 @@ describe("a request", () => {
     expect((await get(port, "/", { method: "HEAD", agent })).headers).not.toHaveProperty("content-length")
   })
 
-  it("of an HTTP/2 client does so too", async () => {
+  it("of an HTTP/2 client uses it too", async () => {
     const server = await web(telling("v1"))
     await toEndpoints(server.endpoint)
     const session = connectHttp2(`http://127.0.0.1:${await start()}`)
@@ -211,7 +211,7 @@ describe("a request", () => {
     expect(await get(await start(), "/")).toMatchObject({ status: 200, body: "v1 GET /" })
   })
 
-  it("keeps its headers, except those of the hop", async () => {
+  it("keeps its headers, except hop-by-hop ones", async () => {
     const server = await web(telling("v1"))
     await toEndpoints(server.endpoint)
     const kept = { "x-forwarded-for": "192.0.2.1", cookie: "a=b; c=d", "x-request-id": "7", authorization: "Bearer t" }
@@ -222,7 +222,7 @@ describe("a request", () => {
     for (const name of ["connection", "x-hop", "keep-alive"]) expect(seen[name]).toBeUndefined()
   })
 
-  it("takes its own route on a connection that is kept", async () => {
+  it("takes its own route on a kept connection", async () => {
     const [v1, v2] = [await web(telling("v1")), await web(telling("v2"))]
     const split = [
       { subset: "v1", endpoints: [v1.endpoint], weight: 3 },
@@ -254,7 +254,7 @@ describe("a request", () => {
     expect((await get(port, "/")).body).toBe("stable GET /")
   })
 
-  it("carries much in both directions, and trailers", async () => {
+  it("carries large content in both directions, and trailers", async () => {
     const server = await web(stream => {
       stream.respond({ ":status": 200 }, { waitForTrailers: true })
       stream.on("wantTrailers", () => stream.sendTrailers({ "x-last": "words" }))
@@ -308,7 +308,7 @@ describe("a request that no application has seen", () => {
   })
 })
 
-/** The routes to these endpoints, with what a MeshService says. */
+/** Sets the routes to these endpoints, with the options of a MeshService. */
 const toEndpointsWith = (traffic: RouteTraffic, ...endpoints: ServiceEndpoint[]) => {
   const spec = mesh.routes([{ subset: "", endpoints }])
   const routes = spec.table.routes.map(route => ({ ...route, ...traffic }))
@@ -316,7 +316,7 @@ const toEndpointsWith = (traffic: RouteTraffic, ...endpoints: ServiceEndpoint[])
 }
 const RETRIES = { attempts: 2, retryOn: ["gateway-error", "reset"], nonIdempotent: false }
 
-/** Answers the first requests with a status, and then with its name. */
+/** Answers the first `times` requests with a status, and later ones with its name. */
 const failing = (times: number, status: number, fields: Record<string, string> = {}): Serve => {
   let left = times
   return (stream, headers) => {
@@ -329,14 +329,14 @@ const failing = (times: number, status: number, fields: Record<string, string> =
 }
 
 describe("a request that failed", () => {
-  it("is sent again as its MeshService says, also to the only endpoint", async () => {
+  it("is sent again as its MeshService specifies, also to the only endpoint", async () => {
     const server = await web(failing(2, 503))
     await toEndpointsWith({ retries: RETRIES }, server.endpoint)
     expect(await get(await start(), "/")).toMatchObject({ status: 200, body: "v1 GET /" })
     expect(server.seen.length).toBe(3)
   })
 
-  it("gets the last response when its tries are used up", async () => {
+  it("gets the last response when its attempts are used up", async () => {
     const server = await web(failing(9, 503))
     await toEndpointsWith({ retries: RETRIES }, server.endpoint)
     expect(await get(await start(), "/")).toMatchObject({ status: 503, body: "not now" })
@@ -350,7 +350,7 @@ describe("a request that failed", () => {
     expect([server.seen.length, other.seen.length]).toEqual([1, 0])
   })
 
-  it("is sent again with its content if a MeshService asks for it for every method", async () => {
+  it("is sent again with its content if a MeshService allows that for every method", async () => {
     const server = await web((stream, headers) => {
       if (server.seen.length === 1) stream.close(2)
       else {
@@ -366,7 +366,7 @@ describe("a request that failed", () => {
     })
   })
 
-  it("is sent elsewhere if the server's proxy says that it reached no application", async () => {
+  it("is sent elsewhere if the server's proxy reports that it reached no application", async () => {
     const down = await web(failing(9, 503, { "x-merlon-failure": "not-forwarded" }))
     const server = await web(telling("v1"))
     await toEndpoints(down.endpoint, server.endpoint)
@@ -399,7 +399,7 @@ describe("a request that failed", () => {
     expect([down.seen.length, other.seen.length]).toEqual([1, 0])
   })
 
-  it("is not sent again if its content was too much to keep", async () => {
+  it("is not sent again if its content was too large to keep", async () => {
     const server = await web(stream => {
       stream.resume()
       stream.on("end", () => failing(1, 503)(stream, {}))
@@ -411,7 +411,7 @@ describe("a request that failed", () => {
     expect([server.seen.length, other.seen.length]).toEqual([1, 0])
   })
 
-  it("is not sent again where retries are off", async () => {
+  it("is not sent again if retries are off", async () => {
     const server = await web(telling("v1"))
     await toEndpointsWith({ retries: { ...RETRIES, attempts: 0 } }, await gone(), server.endpoint)
     expect(await get(await start(), "/")).toMatchObject({ status: 503 })
@@ -421,7 +421,7 @@ describe("a request that failed", () => {
 describe("a server that does not answer in time", () => {
   const silent: Serve = stream => void stream.resume()
 
-  it("is given up for 504 and a reason", async () => {
+  it("is given up with 504 and a reason", async () => {
     const server = await web(silent)
     await toEndpointsWith({ timeoutMs: 50 }, server.endpoint)
     const { status, headers, body } = await get(await start(), "/")
@@ -429,7 +429,7 @@ describe("a server that does not answer in time", () => {
     expect(body).toContain("within 50 ms")
   })
 
-  it("frees everything when the program gives up first", async () => {
+  it("frees everything when the program disconnects first", async () => {
     const server = await web(silent)
     await toEndpointsWith({ timeoutMs: 3_600_000, retries: RETRIES }, server.endpoint)
     const session = connectHttp2(`http://127.0.0.1:${await start()}`)
@@ -514,7 +514,7 @@ describe("a destination with limits", () => {
 })
 
 describe("the record of a call", () => {
-  it("tells the destination, the transport, the outcome, and no query", async () => {
+  it("has the destination, the transport and the outcome, but no query", async () => {
     const server = await web(telling("v1"))
     await toEndpoints(server.endpoint)
     await get(await start(), "/hello?token=secret", { method: "POST", body: "12345" })
@@ -528,7 +528,7 @@ describe("the record of a call", () => {
     expect(records[0]?.durationMs).toBeGreaterThan(0)
   })
 
-  it("has the request id that the server gets, the program's own or a new one", async () => {
+  it("has the request id that the server receives, the program's own or a new one", async () => {
     const server = await web(telling("v1"))
     await toEndpoints(server.endpoint)
     const port = await start()
@@ -539,7 +539,7 @@ describe("the record of a call", () => {
     expect(records[1]?.requestId).toMatch(/^[0-9a-f-]{36}$/)
   })
 
-  it("has the id of the decision by which the server denied the request, on whichever status", async () => {
+  it("has the id of the decision by which the server denied the request, with any status", async () => {
     const id = "0123456789abcdef0123"
     const server = await web((stream, { ":path": path }) => {
       stream.respond({ ":status": path === "/grpc" ? 200 : 403, "x-merlon-decision": id })
@@ -555,7 +555,7 @@ describe("the record of a call", () => {
     ])
   })
 
-  it("repeats nothing that is not the id of a decision", async () => {
+  it("contains only valid decision ids", async () => {
     const forged = ['{"verdict":"allow"}', "0123456789abcdef01234", "0123456789ABCDEF0123"]
     const server = await web((stream, { ":path": path = "/0" }) => {
       stream.respond({ ":status": 403, "x-merlon-decision": forged[Number(path.slice(1))] })
@@ -567,7 +567,7 @@ describe("the record of a call", () => {
     expect(records.map(({ decisionId }) => decisionId)).toEqual([undefined, undefined, undefined])
   })
 
-  it("counts endpoints that were tried in vain", async () => {
+  it("counts endpoints that could not be reached", async () => {
     const server = await web(telling("v1"))
     await toEndpoints(await gone(), server.endpoint)
     const port = await start()
@@ -577,7 +577,7 @@ describe("the record of a call", () => {
     expect(records.reduce((sum, { retries }) => sum + retries, 0)).toBe(1)
   })
 
-  it("says why there was no answer", async () => {
+  it("has the reason why there was no response", async () => {
     await toEndpoints(await gone())
     expect((await get(await start(), "/")).status).toBe(503)
     expect(records).toMatchObject([{ status: 503, transport: "mtls", failure: "unreachable" }])

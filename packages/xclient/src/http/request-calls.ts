@@ -31,18 +31,18 @@ export interface RequestCallsOptions {
 const UPSTREAM_LIMITS: Omit<UpstreamLimits, "connectTimeoutMs"> = {
   headerBytes: 64 * 1024,
   headerLines: 200,
-  // All requests are the workload's own.
+  // All requests are from the same workload.
   callerSharePercent: 100,
   upstreamConnections: 1_024,
   pendingRequests: 1_024,
   upstreamStreams: 10_000,
-  // How long an answer may take is for the program to say.
+  // The program decides how long a response may take.
   responseTimeoutMs: 0,
-  // Shorter than xserver keeps idle connections, so that the server is rarely the one to close first.
+  // Shorter than xserver's timeout for idle connections, so that the server is rarely the one to close first.
   keepAliveTimeoutMs: 30_000,
 }
 
-/** For plaintext; nothing else can be spoken with it. */
+/** Suffices for plaintext only. */
 const NO_MATERIAL: Material = {
   id: 0,
   credentials: undefined,
@@ -63,7 +63,7 @@ export class RequestCalls {
     this.#connections = new WorkloadConnections(deadlines)
   }
 
-  /** Serves the requests of a connection until it closes. `head`: what has been read of it already. */
+  /** Serves the requests of a connection until it closes. `head`: bytes that were already read. */
   serve(socket: Socket, version: "http1" | "http2", head: Buffer, routing: HostRouting, failed: FailureSink): void {
     const router = this.routerTo(routing, failed)
     this.#connections.serve(
@@ -74,7 +74,7 @@ export class RequestCalls {
     )
   }
 
-  /** Serves a connection whose requests say themselves where they go, or ask for tunnels by CONNECT. */
+  /** Serves a connection whose requests name their own destinations, or open tunnels with CONNECT. */
   serveProxied(socket: Socket, exchange: MakeExchange): void {
     this.#connections.serve(socket, "http1", Buffer.alloc(0), exchange, true)
   }
@@ -105,7 +105,7 @@ export class RequestCalls {
     const connection = this.#connections.serve(socket, version, head, exchange)
   }
 
-  /** A request of our own. Rejects with a CallFailure. */
+  /** Sends a request of our own. Rejects with a CallFailure. */
   send(routing: HostRouting, request: OwnRequest, timeoutMs: number): Promise<OwnResponse> {
     return ownCall(
       this.routerTo(routing, () => undefined),
@@ -114,12 +114,12 @@ export class RequestCalls {
     )
   }
 
-  /** Connections of the workload end after their response. */
+  /** Closes the workload's connections after their current response. */
   drain(): void {
     this.#connections.drain()
   }
 
-  /** Whom we trust has changed: ends connections to servers that are no longer trusted, with the requests on them. */
+  /** The trust bundle changed: ends connections to servers that are no longer trusted, with the requests on them. */
   trustChanged(trust: TrustSpec): void {
     this.#pools.trustChanged(trust)
   }
@@ -128,7 +128,7 @@ export class RequestCalls {
     this.#pools.close()
   }
 
-  /** `inMesh`: requests to other hosts pass as the program wrote them. */
+  /** `inMesh`: if false, requests are forwarded as the program wrote them. */
   routerTo(routing: HostRouting, failed: FailureSink, inMesh = !routing.isOutsideMesh): RequestRouter {
     const { health, material, mesh, observer = UNOBSERVED } = this.#options
     const { host, port } = routing.spec.table
@@ -138,7 +138,7 @@ export class RequestCalls {
       choose: call => {
         const choice = routing.choose(call)
         if (choice !== undefined) return choice
-        // Without the query, which may hold a token: this goes into logs.
+        // Without the query, which may contain a token: this text goes into logs.
         const [path] = call.target.split("?", 1)
         throw new CallFailure("no-route", `no route of ${routing.spec.table.host} takes ${call.method} ${path}`)
       },
@@ -165,7 +165,7 @@ export class RequestCalls {
   }
 }
 
-/** Hears of requests that got no answer. */
+/** Receives the failures of requests without a response. */
 export type FailureSink = (failure: CallFailure) => void
 
 function replyTo({ status, code, message }: CallFailure, mesh: string): LocalReply {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a failed request may be retried. A request that no application has seen may be, whatever its method. One that
-// an application may have acted on is retried only if that is safe (RFC 9110 section 9.2.2) or a MeshService allows it,
-// and only under the conditions it names.
+// Decides whether a failed request may be retried. A request that no application has seen may be, whatever its method.
+// One that an application may have acted on is retried only if that is safe (RFC 9110 section 9.2.2) or a MeshService
+// allows it, and only under the conditions it names.
 
 import { neverProcessed, type UpstreamFailure } from "@merlon/wire/http"
 import type { RetrySpec } from "@merlon/xds"
 
 /**
- * `failure`: there is no response. `too-slow`: the response did not begin within the limit of one try. `response`: there is one;
- * `notForwarded` says that the server's proxy gave it itself, because the application could not be reached.
+ * `failure`: there is no response. `too-slow`: the response did not begin within the time limit of one attempt.
+ * `response`: there is one; `notForwarded` means that the server's proxy sent it itself, because it could not reach the
+ * application.
  */
 export type Outcome =
   | { readonly kind: "failure"; readonly failure: UpstreamFailure }
@@ -20,12 +21,12 @@ export type Outcome =
       readonly grpcStatus: string | undefined
     }
 
-/** A stale connection, which its server closed as we wrote, is the one reset that every client sees. */
+/** Every client sees resets of stale connections, which the server closes while a request is being written. */
 export const DEFAULT_RETRIES: RetrySpec = { attempts: 2, retryOn: ["reset"], nonIdempotent: false }
 
 const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"])
 
-/** By the numbers of https://grpc.io/docs/guides/status-codes/. */
+/** Status codes as in https://grpc.io/docs/guides/status-codes/. */
 const GRPC_CONDITIONS: { readonly [status: string]: string } = {
   1: "cancelled",
   4: "deadline-exceeded",
@@ -34,7 +35,7 @@ const GRPC_CONDITIONS: { readonly [status: string]: string } = {
   14: "unavailable",
 }
 
-/** INVARIANT: true only where no application can have read a byte of the request. */
+/** INVARIANT: true only if no application can have read a byte of the request. */
 export function isUnseen(outcome: Outcome): boolean {
   if (outcome.kind === "failure") return neverProcessed(outcome.failure)
   return outcome.kind === "response" && outcome.status === 503 && outcome.notForwarded

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time limits of a request, with a clock that the test moves, and an upstream and a program that the test plays.
+// Time limits of a request, with a fake clock, upstream and program.
 
 import { parseRequestHead } from "@merlon/wire"
 import type {
@@ -111,7 +111,7 @@ const OK = { status: 200, headers: headOf("GET").headers } as ResponseHead
 const RETRIES = { attempts: 1, retryOn: ["reset"], nonIdempotent: false }
 
 describe("a request with a time limit", () => {
-  it("is answered with 504 when it is over, once", () => {
+  it("is answered with 504 when the time is over, once", () => {
     const { told, outstanding } = play({ timeoutMs: 5_000 })
     vi.advanceTimersByTime(4_999)
     expect(told).toEqual(["sent to a"])
@@ -120,21 +120,21 @@ describe("a request with a time limit", () => {
     expect(outstanding()).toBe(0)
   })
 
-  it("breaks off where the response has begun", () => {
+  it("breaks off if the response has begun", () => {
     const { told, latest } = play({ timeoutMs: 5_000 })
     latest()?.onResponse(OK)
     vi.advanceTimersByTime(5_000)
     expect(told).toEqual(["sent to a", "responded 200", "aborted at a", "broke off"])
   })
 
-  it("keeps a tunnel for as long as it is open", () => {
+  it("does not end a tunnel", () => {
     const { told, latest } = play({ timeoutMs: 5_000 })
     latest()?.onResponse({ ...OK, status: 101 })
     vi.advanceTimersByTime(3_600_000)
     expect(told).toEqual(["sent to a", "responded 101"])
   })
 
-  it("leaves no timer when it is over or given up", () => {
+  it("leaves no timer when it is complete or aborted", () => {
     const ended = play({ timeoutMs: 5_000, retries: { ...RETRIES, perTryTimeoutMs: 1_000 } })
     ended.latest()?.onResponse(OK)
     ended.exchange.finish()
@@ -143,7 +143,7 @@ describe("a request with a time limit", () => {
   })
 })
 
-describe("a try with a time limit", () => {
+describe("an attempt with a time limit", () => {
   it("is followed by the next one, and the last by 504", () => {
     const { told, outstanding } = play({ retries: { ...RETRIES, perTryTimeoutMs: 1_000 } })
     vi.advanceTimersByTime(1_000)
@@ -161,7 +161,7 @@ describe("a try with a time limit", () => {
     expect(told.filter(text => text.startsWith("sent"))).toEqual(["sent to a"])
   })
 
-  it("waits a moment before the same endpoint, and is not made for a program that has gone", () => {
+  it("waits before the same endpoint is retried, and is not made if the program has disconnected", () => {
     const { told, latest, exchange, outstanding } = play({ retries: RETRIES }, { addresses: ["a"] })
     latest()?.onFailure("connect")
     expect(exchange.full).toBe(true)
@@ -183,7 +183,7 @@ function limited(traffic: ClusterTraffic): Destination {
 describe("a destination with limits", () => {
   const OVERFLOW = "replied 503 `web` is at the limit of its MeshService's connectionPool"
 
-  it("has no more requests under way than its MeshService allows", () => {
+  it("has no more requests in flight than its MeshService allows", () => {
     const destination = limited({ connectionPool: { maxRequests: 2 } })
     const [first] = [play({}, { destination }), play({}, { destination })]
     expect(play({}, { destination }).told).toEqual([`${OVERFLOW} (\`http2MaxRequests\`)`])
@@ -193,7 +193,7 @@ describe("a destination with limits", () => {
     expect(play({}, { destination }).told).toEqual([`${OVERFLOW} (\`http2MaxRequests\`)`])
   })
 
-  it("gives the slot of a request back however it ends", () => {
+  it("frees the slot of a request, however it ends", () => {
     const destination = limited({ connectionPool: { maxRequests: 1 } })
     play({}, { destination }).exchange.abort()
     play({ retries: { ...RETRIES, attempts: 0 } }, { destination })
@@ -204,7 +204,7 @@ describe("a destination with limits", () => {
     expect(play({}, { destination }).told).toEqual(["sent to a"])
   })
 
-  it("tries no other endpoint where too many requests wait", () => {
+  it("tries no other endpoint if too many requests wait", () => {
     const destination = limited({ connectionPool: { maxConnections: 1, maxPendingRequests: 0 } })
     const { told, latest, judged } = play({ retries: RETRIES }, { destination })
     latest()?.onFailure("pending-full")
@@ -213,7 +213,7 @@ describe("a destination with limits", () => {
   })
 })
 
-describe("what a try says about its endpoint", () => {
+describe("the outcome of an attempt for its endpoint", () => {
   const destination = limited({ outlierDetection: {} })
   const response = (status: number, ...lines: string[]): ResponseHead => {
     const head = parseRequestHead(`GET / HTTP/1.1\r\nHost: a\r\n${lines.map(line => `${line}\r\n`).join("")}\r\n`, 100)
@@ -261,7 +261,7 @@ describe("what a try says about its endpoint", () => {
     expect(judged).toEqual(outcomes)
   })
 
-  it("is an error where its time is over, and nothing where the program has gone", () => {
+  it("is an error if it timed out, and none if the program disconnected", () => {
     const slow = play({ timeoutMs: 10 }, { destination })
     const tries = play({ retries: { ...RETRIES, perTryTimeoutMs: 10 } }, { destination })
     const gone = play({}, { destination })

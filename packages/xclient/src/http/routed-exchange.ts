@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One request of the workload and its response: routed, sent to an endpoint, and streamed in both directions. Failures
-// are retried as `retry-policy.ts` allows, within the timeout and the host's budget. If no endpoint answers, the program
-// gets the reason.
+// are retried as `retry-policy.ts` allows, within the timeout and the host's budget. If no endpoint answers, the
+// program gets the reason.
 
 import type { BorrowedBytes } from "@merlon/wire"
 import type {
@@ -32,13 +32,13 @@ import { DEFAULT_RETRIES, isRetryable, type Outcome } from "./retry-policy.js"
 import { RoutedCall, RoutedRequest, removeNominated } from "./routed-request.js"
 import { SentContent } from "./sent-content.js"
 
-/** Where requests of one connection go. */
+/** Routes the requests of one connection. */
 export interface RequestRouter {
-  /** What is noted of a request. */
+  /** Starts the record of a request. */
   observe(head: RequestHead): ObservedRequest
-  /** Throws a CallFailure where no route takes the request. */
+  /** Throws a CallFailure if no route takes the request. */
   choose(call: RoutedCall): Choice
-  /** The request on its way to an endpoint. Throws a CallFailure where it cannot be spoken to as its mode demands. */
+  /** Sends the request to an endpoint. Throws a CallFailure if the required transport is not possible. */
   send(
     choice: Choice,
     endpoint: ServiceEndpoint,
@@ -47,21 +47,21 @@ export interface RequestRouter {
     to: UpstreamListener,
     observed: ObservedRequest,
   ): UpstreamCall
-  /** Begins to count the request as one that the endpoint has. */
+  /** Counts the request as outstanding at the endpoint. */
   attempt(choice: Choice, endpoint: ServiceEndpoint): Attempt
-  /** Why the last connection to it was not made. */
+  /** The error of the last failed connection attempt to the endpoint. */
   connectError(endpoint: ServiceEndpoint): string | undefined
-  /** The name of a forward proxy, which requests carry on. */
+  /** The name of a forward proxy, which requests carry in `Via`. */
   readonly via?: string
   failed(failure: CallFailure): LocalReply
-  /** Where the proxy of a server says why it answers in place of the application. */
+  /** The header in which a server's proxy reports why it answers in place of the application. */
   readonly failureHeader: string
 }
 
 const NOT_FORWARDED = "not-forwarded"
 const RESET = "reset"
 const NO_CHOICE = { retries: undefined, timeoutMs: undefined }
-/** Before the same endpoint is tried again, for longer each time. */
+/** Delay before the same endpoint is tried again; it grows with each attempt. */
 const BACKOFF_MS = 25
 const NO_TRAILERS: FieldPairs = []
 
@@ -84,7 +84,7 @@ export class RoutedExchange implements Exchange, UpstreamListener {
   readonly #request: RoutedRequest
   readonly #content = new SentContent()
   #choice: Choice | undefined
-  /** Counts the request as one that is under way. */
+  /** The destination that counts the request as in flight. */
   #counting: Destination | undefined
   #tries = 0
   #call: UpstreamCall | undefined
@@ -92,12 +92,12 @@ export class RoutedExchange implements Exchange, UpstreamListener {
   #rejection: LocalReply | undefined
   /** Set once the request is complete. */
   #trailers: FieldPairs | undefined
-  /** Of the whole request. */
+  /** Limits the whole request. */
   #timer: NodeJS.Timeout | undefined
-  /** Of the current try, or until the next one. */
+  /** Limits the current attempt, or delays the next one. */
   #tryTimer: NodeJS.Timeout | undefined
   #isWaiting = false
-  /** The trailers of the response say how it went. */
+  /** The outcome depends on the trailers of the response. */
   #isJudgedAtEnd = false
   #over = false
 
@@ -161,7 +161,7 @@ export class RoutedExchange implements Exchange, UpstreamListener {
   }
 
   onInformational(response: ResponseHead): void {
-    // RFC 9110 section 15.2: HTTP/1.0 has no such responses, and `100` only answers who asked.
+    // RFC 9110 section 15.2: HTTP/1.0 has no interim responses, and `100` only goes to clients that expect it.
     if (this.head.version === "http/1.0" || (response.status === 100 && !this.head.expectsContinue)) return
     this.#responder.informational(response)
   }
@@ -174,7 +174,7 @@ export class RoutedExchange implements Exchange, UpstreamListener {
     if (isLookedAt && this.#retry(this.#outcomeOf(response))) return
     this.#content.forget()
     this.#observed.responded(response)
-    // A tunnel stands for as long as both sides like.
+    // A tunnel has no time limit.
     if (response.status === 101) clearTimeout(this.#timer)
     removeNominated(response.headers)
     this.responseStarted = true
@@ -274,14 +274,14 @@ export class RoutedExchange implements Exchange, UpstreamListener {
   #outcomeOf({ status, headers }: ResponseHead): Outcome {
     const [text] = headers.get(this.#router.failureHeader) ?? []
     const [grpcStatus] = headers.get("grpc-status") ?? []
-    // Only of a proxy of ours: what an application says of itself proves nothing.
+    // Only a proxy of ours is trusted: what an application claims about itself proves nothing.
     const reason = this.#attempt?.endpoint.mtlsMode === undefined ? undefined : text
-    // The connection from that proxy to its application is one more on the way, and ended like any other.
+    // The connection from that proxy to its application can become stale like any other.
     if (status === 503 && reason === RESET) return { kind: "failure", failure: "reset" }
     return { kind: "response", status, notForwarded: reason === NOT_FORWARDED, grpcStatus }
   }
 
-  /** Sends the request again, now or soon, where that is allowed. */
+  /** Sends the request again, now or after a delay, if that is allowed. */
   #retry(outcome: Outcome): boolean {
     const method = this.#request.upgrade === undefined ? this.#request.method : ""
     if (this.#over || !this.#isLeft || !this.#content.isWhole) return false
@@ -295,9 +295,9 @@ export class RoutedExchange implements Exchange, UpstreamListener {
     return true
   }
 
-  /** Without a MeshService, an endpoint that cannot be reached is not tried twice. */
+  /** Without a MeshService, an unreachable endpoint is not tried twice. */
   #isWorthwhile(outcome: Outcome): boolean {
-    // A limit of the whole destination is the same at every endpoint.
+    // A limit of the whole destination applies to every endpoint.
     if (this.#isOverflow(outcome)) return false
     const { retries, endpoints } = this.#choice ?? {}
     return retries !== undefined || this.#tries < (endpoints?.length ?? 0) || isStale(outcome)
@@ -313,7 +313,7 @@ export class RoutedExchange implements Exchange, UpstreamListener {
     this.#attempt?.end()
     this.#tryTimer = setTimeout(() => {
       this.#isWaiting = false
-      // What came meanwhile may have been too much to keep.
+      // The content that arrived meanwhile may have been too large to keep.
       if (this.#content.isWhole) this.#sendAgain()
       else this.#fail("connect")
     }, waitMs)
@@ -398,7 +398,7 @@ export class RoutedExchange implements Exchange, UpstreamListener {
   }
 }
 
-/** A new connection to the same endpoint may do. */
+/** A new connection to the same endpoint may succeed. */
 function isStale(outcome: Outcome): boolean {
   return outcome.kind === "failure" && (outcome.failure === "refused" || outcome.failure === "reset")
 }

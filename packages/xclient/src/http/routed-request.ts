@@ -17,7 +17,7 @@ import {
 import type { ObservedRequest } from "../observe/observed-request.js"
 import type { Call } from "../routes/call.js"
 
-/** About this hop alone, or written anew by the version of HTTP that the server speaks. */
+/** Headers that apply to this hop only, or that depend on the server's version of HTTP. */
 const HOP: ReadonlySet<number> = new Set([
   FIELD_KIND.host,
   FIELD_KIND.contentLength,
@@ -35,14 +35,14 @@ export class RoutedRequest implements OutgoingRequest {
   readonly host: string | undefined
   readonly framing: Framing
   readonly upgrade: string | undefined
-  /** All calls are those of one workload. */
+  /** All calls are from the same workload. */
   readonly caller = ""
   readonly headers: Fields
   readonly #isHttp10: boolean
   readonly #observed: Pick<ObservedRequest, "requestId" | "trace">
   readonly #via: string | undefined
 
-  /** `via`: the name under which a forward proxy tells that it passed the request on (RFC 9110 section 7.6.3). */
+  /** `via`: the name of a forward proxy for the `Via` header (RFC 9110 section 7.6.3). */
   constructor(head: RequestHead, observed: Pick<ObservedRequest, "requestId" | "trace">, via?: string) {
     this.method = head.method
     this.target = head.target
@@ -65,7 +65,9 @@ export class RoutedRequest implements OutgoingRequest {
     return traced === undefined || !traced.some(([name]) => name === this.headers.name(index))
   }
 
-  /** What both proxies report it by. Who calls is for the proxy of the server to say. */
+  /**
+   * Adds the id and the trace by which both proxies report the request. The server's proxy adds the caller's identity.
+   */
   added(write: (name: string, value: string) => void): void {
     const { requestId, trace } = this.#observed
     if (this.#via !== undefined) write("via", `${this.#isHttp10 ? "1.0" : "1.1"} ${this.#via}`)
@@ -80,14 +82,14 @@ export class RoutedRequest implements OutgoingRequest {
   }
 }
 
-/** Takes out what `Connection` names: it was meant for us alone (RFC 9110 section 7.6.1). */
+/** Removes the headers that `Connection` names: they apply to this hop only (RFC 9110 section 7.6.1). */
 export function removeNominated(headers: Fields): void {
   if (!headers.has(FIELD_KIND.connection)) return
   const nominated = nominatedHeaders(headers.get("connection"))
   if (nominated !== undefined) headers.remove(nominated)
 }
 
-/** Whichever the program offers: the proxy of the server decides which of them pass. */
+/** All protocols that the program offers: the server's proxy decides which of them are allowed. */
 function offeredProtocols(head: RequestHead): string | undefined {
   if (head.upgrade === undefined) return undefined
   const offered = head.upgrade.split(",").map(protocol => protocol.trim())
@@ -95,7 +97,7 @@ function offeredProtocols(head: RequestHead): string | undefined {
   return isRejected(upgrade) ? undefined : upgrade
 }
 
-/** The request as routes look at it. Headers are read when a route asks for them. */
+/** The request as routes read it. Headers are converted when a route reads them. */
 export class RoutedCall implements Call {
   readonly method: string
   readonly host: string

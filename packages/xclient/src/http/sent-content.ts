@@ -10,7 +10,7 @@ export class SentContent {
   #bytes = 0
   #whole = true
 
-  /** Whether all that was sent is here. */
+  /** Whether all content that was sent is kept. */
   get isWhole(): boolean {
     return this.#whole
   }
@@ -26,7 +26,7 @@ export class SentContent {
     else this.#parts.push(copyOf(bytes, from, to))
   }
 
-  /** It will not be sent again. */
+  /** The request will not be sent again. */
   forget(): void {
     this.#whole = false
     this.#parts = []

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One HTTP connection of the workload, of either version, to one destination. Each of its requests is routed separately.
+// One HTTP connection of the workload, of either version. Each of its requests is routed separately.
 
 import type { Socket } from "node:net"
 import { Http1Downstream, Http2Downstream } from "@merlon/wire"
@@ -23,7 +23,7 @@ export const DOWNSTREAM_LIMITS: DownstreamLimits = {
   streams: 1_000,
   headerTimeoutMs: 60_000,
   bodyIdleTimeoutMs: 300_000,
-  // Programs keep connections for long, and see a reset where they use one that we have closed.
+  // Programs keep connections for long, and see a reset if they use one that the proxy has closed.
   keepAliveTimeoutMs: 3_600_000,
   streamIdleTimeoutMs: 3_600_000,
   tunnelIdleTimeoutMs: 3_600_000,
@@ -33,7 +33,7 @@ const RESETS = { burst: 10_000, perSecond: 1_000 }
 
 export type MakeExchange = (request: RequestHead, responder: Responder) => Exchange
 
-/** What the connections of a workload have in common. */
+/** What the connections of a workload share. */
 export class WorkloadConnections {
   readonly #deadlines: Deadlines
   readonly #unread = new ByteBudget(UNREAD_BYTES)
@@ -43,7 +43,10 @@ export class WorkloadConnections {
     this.#deadlines = deadlines
   }
 
-  /** Serves requests on the socket until it closes or is drained. `head`: what was read already. `tunnels`: by CONNECT. */
+  /**
+   * Serves requests on the socket until it closes or is drained. `head`: bytes that were already read. `tunnels`:
+   * whether CONNECT is allowed.
+   */
   serve(
     socket: Socket,
     version: "http1" | "http2",
@@ -70,7 +73,7 @@ export class WorkloadConnections {
     return open
   }
 
-  /** Idle connections end now, the others after their response. */
+  /** Closes idle connections now, and others after their current response. */
   drain(): void {
     for (const connection of this.#open) connection.drain()
   }

@@ -15,14 +15,14 @@ export class CurrentMaterial {
     return this.#trust
   }
 
-  /** Whether it is another one. */
+  /** Returns whether the trust bundle changed. */
   setTrust(trust: TrustSpec): boolean {
     if (isDeepStrictEqual(trust, this.#trust)) return false
     this.#trust = trust
     return true
   }
 
-  /** Credentials are looked at with each call, because they may have ended since the last one. */
+  /** Reads the credentials for each call, because they may have expired since the last one. */
   with(credentials: WorkloadCredentials | undefined): Material | undefined {
     const trust = this.#trust
     if (trust === undefined) return undefined

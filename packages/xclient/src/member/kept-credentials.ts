@@ -26,6 +26,6 @@ export function keepCredentials(folder: string | undefined, credentials: Workloa
   try {
     writeCheckedFile(folder, NAME, JSON.stringify(credentials))
   } catch {
-    // The folder may belong to the proxy beside us; the next run then asks for a certificate again.
+    // The folder may belong to the proxy in the same Pod; the next run then requests a certificate again.
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A caller as a member of the mesh: it proves its identity, has a certificate, watches the routes it needs and calls by
-// them. The control plane may go away at any time; the last known state stays in use.
+// A caller as a member of the mesh: it proves its identity, gets a certificate, and follows the routes of its calls. If
+// the control plane goes down, the last known state stays in use.
 
 import { readFileSync, statSync } from "node:fs"
 import type { TrustSpec } from "@merlon/xds"
@@ -16,7 +16,7 @@ import { WorkloadCalls } from "./workload-calls.js"
 export interface MeshMemberOptions {
   readonly bootstrap: Bootstrap
   readonly log: Log
-  /** For TCP and TLS together, per endpoint. */
+  /** Limit for TCP and TLS together, per endpoint. */
   readonly connectTimeoutMs?: number
 }
 
@@ -45,7 +45,7 @@ export class MeshMember {
       trustBundle: () => this.#controlPlaneRoots(),
       proof: () => this.#proof(),
       node: {
-        // Not the Pod's own, which is its xserver's: what we renew says nothing about the credentials of that one.
+        // Not the Pod's own id, which its xserver has: our certificate says nothing about the credentials of xserver.
         id: `${bootstrap.workload.namespace}/${bootstrap.workload.name}#xclient`,
         metadata: () => ({ kind: "xclient", signer: this.#signer() }),
       },
@@ -74,7 +74,7 @@ export class MeshMember {
     return this.#calls.requests
   }
 
-  /** Resolves when there is a certificate, however long that takes; routes are followed from then on. */
+  /** Resolves when there is a certificate, however long that takes. Routes are followed from then on. */
   async start(): Promise<void> {
     await this.#enrolment.start()
     this.#client.start()
@@ -93,7 +93,7 @@ export class MeshMember {
 
   #trustChanged(trust: TrustSpec): void {
     this.#trustSince = Date.now()
-    // Another root signs now: a certificate of the old one will be worth nothing once that retires.
+    // Another root signs now: a certificate of the old root becomes worthless when that root retires.
     if (this.#enrolment.credentials !== undefined && this.#signer() !== trust.signer) void this.#enrolment.renew()
   }
 
@@ -102,7 +102,7 @@ export class MeshMember {
     return trust && this.#enrolment.signer(trust.bundle)
   }
 
-  /** What the control plane last told us to trust; a file that came after that is newer trust. */
+  /** The trust bundle that the control plane sent last; a file that was written after that is newer. */
   #controlPlaneRoots(): string {
     const { trustBundle } = this.#options.bootstrap
     const { trust } = this.#calls
@@ -139,7 +139,7 @@ export class MeshMember {
   }
 }
 
-// A token that is not there yet, or no longer, is no reason to stop: the certificate may still do.
+// A missing token is no reason to stop: the certificate may still be valid.
 function tokenIn(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8").trim()

@@ -19,24 +19,24 @@ import { CurrentMaterial } from "./current-material.js"
 export interface WorkloadCallsOptions {
   /** The name of the mesh, for ALPN. */
   readonly mesh: string
-  /** For TCP and TLS together, per endpoint. */
+  /** Limit for TCP and TLS together, per endpoint. */
   readonly connectTimeoutMs?: number
   /** See EndpointPools. */
   readonly probeAfterMs?: number | undefined
   readonly credentials: () => WorkloadCredentials | undefined
-  /** Called when other routes are wanted: `book.subscription` has other names now. */
+  /** Called when the names in `book.subscription` have changed. */
   readonly resubscribe: () => void
   readonly log: Log
-  /** Told of every request. */
+  /** Receives every request. */
   readonly observer?: CallObserver
-  /** Given for captured connections: what to do with destinations without routes. */
+  /** Set for captured connections: what to do with destinations without routes. */
   readonly policy?: OutboundPolicy | undefined
-  /** Called when the mesh trusts other roots, or revokes others. */
+  /** Called when the mesh trusts other roots, or revokes other certificates. */
   readonly trustChanged?: (trust: TrustSpec) => void
 }
 
 export const CONNECT_TIMEOUT_MS = 10_000
-/** A destination that was not called for an hour is not followed any longer, and is asked for anew when it is called. */
+/** A destination that was not called for an hour is no longer followed, and is requested again when it is called. */
 const UNUSED_MS = 3_600_000
 const SWEEP_MS = 60_000
 
@@ -73,7 +73,7 @@ export class WorkloadCalls {
     return this.#material.trust
   }
 
-  /** Ends what is idle; calls under way may finish. */
+  /** Closes idle connections; calls in flight may finish. */
   close(): void {
     clearInterval(this.#sweep)
     this.requests.close()

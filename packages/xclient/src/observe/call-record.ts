@@ -8,10 +8,10 @@ import type { CallTransport } from "@merlon/xds"
 import type { Ejection } from "../balance/outlier-detector.js"
 import type { CallFailureCode } from "../errors.js"
 
-/** One request, or one connection whose bytes are not looked into, when it is over. */
+/** One request, or one opaque connection, when it is over. */
 export interface CallRecord {
   readonly protocol: HttpVersion | "tcp"
-  /** `host:port` of a Service of the mesh, else what the program called. */
+  /** `host:port` of a Service of the mesh, otherwise the destination that the program named. */
   readonly destination: string
   readonly inMesh: boolean
   readonly transport: CallTransport
@@ -20,31 +20,31 @@ export interface CallRecord {
   readonly requestId: string | undefined
   readonly method: string
   readonly host: string
-  /** Without the query: queries carry tokens. */
+  /** Without the query, because queries carry tokens. */
   readonly path: string
-  /** 0 for a connection, and where the program got no answer. */
+  /** 0 for a connection, and if the program got no response. */
   readonly status: number
-  /** Content of the request. */
+  /** Bytes of the request's content. */
   readonly bytesReceived: number
-  /** Content of the response. */
+  /** Bytes of the response's content. */
   readonly bytesSent: number
   readonly durationMs: number
-  /** How many more endpoints were tried than one. */
+  /** Number of endpoints that were tried after the first one. */
   readonly retries: number
-  /** Why the program got no answer of the destination. */
+  /** Why the destination sent no response. */
   readonly failure: CallFailureCode | undefined
   readonly reason: string | undefined
   /** The decision id of the denial, as the destination reports it; it is not proof of anything. */
   readonly decisionId: string | undefined
-  /** Of a request that is recorded as a span. */
+  /** Set if the request is recorded as a span. */
   readonly traceId: string | undefined
 }
 
 /** One request in its trace. */
 export interface CallTrace {
-  /** Undefined where it is not recorded. */
+  /** Undefined if the request is not recorded. */
   readonly traceId: string | undefined
-  /** Take the place of what the program sent under their names; those without a value only go. */
+  /** Headers that replace the program's headers of the same names; a header without a value is only removed. */
   readonly headers: readonly (readonly [name: string, value: string | undefined])[] | undefined
   done(record: CallRecord): void
 }

@@ -21,7 +21,7 @@ export class ObservedConnection {
     this.#writtenBefore = client.bytesWritten
   }
 
-  /** `failure`: why the program has no connection to the destination, or has none any more. */
+  /** `failure`: why the program could not connect to the destination, or was disconnected from it. */
   done(reached: Reached, failure?: CallFailure): void {
     const bytesReceived = this.#client.bytesRead - this.#readBefore
     const bytesSent = this.#client.bytesWritten - this.#writtenBefore

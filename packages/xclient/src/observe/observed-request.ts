@@ -6,10 +6,12 @@ import type { CallTransport, ServiceEndpoint } from "@merlon/xds"
 import type { CallFailure } from "../call/call-failure.js"
 import type { CallObserver, CallTrace } from "./call-record.js"
 
-/** As proxies write the ids of their decisions. Anything else is not repeated: the destination chooses what it sends. */
+/**
+ * The format of a proxy's decision ids. Anything else is not recorded, because the destination chooses what it sends.
+ */
 const DECISION_ID = /^[0-9a-f]{20}$/
 
-/** Where requests of one connection go, as it is reported. */
+/** The destination of a connection's requests, as it is reported. */
 export interface ObservedDestination {
   readonly destination: string
   readonly inMesh: boolean
@@ -18,7 +20,7 @@ export interface ObservedDestination {
 }
 
 export class ObservedRequest {
-  /** Undefined outside of the mesh, where requests pass as the program wrote them. So is the trace. */
+  /** Undefined outside of the mesh, where requests are forwarded as the program wrote them; so is the trace. */
   readonly requestId: string | undefined
   readonly trace: CallTrace | undefined
   bytesReceived = 0

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tunnel that a program opened with CONNECT: once the server is connected, bytes flow both ways. Each direction closes
-// independently, with backpressure.
+// A tunnel that a program opened with CONNECT: once the server is connected, bytes flow both ways. Each direction
+// closes independently, with backpressure.
 
 import type { Socket } from "node:net"
 import { type BorrowedBytes, HeaderBlock, Outbox, openWire, type WireUser } from "@merlon/wire"
@@ -8,12 +8,12 @@ import type { Beginning, Exchange, LocalReply, RequestHead, Responder, ResponseH
 import { NO_BODY } from "@merlon/wire/http"
 import { CallFailure } from "../call/call-failure.js"
 
-/** What a tunnel needs of the proxy that it was asked of. */
+/** What a tunnel needs from its proxy. */
 export interface TunnellingProxy {
   /** Rejects with a CallFailure. */
   connect(head: RequestHead): Promise<Socket>
   failed(failure: CallFailure, head: RequestHead): LocalReply
-  /** The tunnel is over, or there never was one. */
+  /** Called when the tunnel is over, or could not be opened. */
   finished(): void
 }
 
@@ -58,13 +58,16 @@ export class ConnectExchange implements Exchange, WireUser {
     return "forwarded"
   }
 
-  // From the program.
+  // Called for the program's bytes.
 
   content(bytes: BorrowedBytes, from: number, to: number): void {
     this.#server?.outbox.bytes(bytes, from, to)
   }
 
-  /** Of the request at first, which has no content; of the program's side of the tunnel once there is one. */
+  /**
+   * Called first at the end of the request, which has no content, and later at the end of the program's side of the
+   * tunnel.
+   */
   requestEnd(): void {
     this.flush()
     this.#server?.socket.end()
@@ -89,7 +92,7 @@ export class ConnectExchange implements Exchange, WireUser {
     this.#proxy.finished()
   }
 
-  // From the server.
+  // Called for the server's bytes.
 
   onBytes(bytes: BorrowedBytes, length: number): void {
     if (this.#over) return
@@ -110,7 +113,7 @@ export class ConnectExchange implements Exchange, WireUser {
     if (!this.#over) this.#responder.breakOff("failed")
   }
 
-  // A request without content is neither malformed on the way nor slow, and nothing is recorded.
+  // A request without content cannot be malformed or slow after its head, and nothing is recorded.
 
   reject(): void {}
   rejectContent(): void {}

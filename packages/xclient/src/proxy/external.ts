@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hosts outside the mesh, if allowed: called as named, without our credentials.
+// Hosts outside the mesh, if they are allowed: called as named, without our credentials.
 
 import { connect, type Socket } from "node:net"
 import { clusterName } from "@merlon/xds"
@@ -8,7 +8,7 @@ import { CallFailure } from "../call/call-failure.js"
 import { HostRouting } from "../routes/host-routing.js"
 import type { ForwardTarget } from "./forward-target.js"
 
-/** One endpoint, always in plaintext. */
+/** Routes to one endpoint, always in plaintext. */
 export function externalRouting({ host, port }: ForwardTarget): HostRouting {
   const key = { host, port, subset: "" }
   const name = clusterName(key)

@@ -43,6 +43,6 @@ it.each([
   ["GET http://web:81/a@b", "http://web:81/a@b"],
   ["CONNECT web:443", "web:443"],
   [`GET /${"x".repeat(300)}`, `other/${"x".repeat(194)}`],
-])("a log shows of %s only what is no secret", (line, shown) => {
+])("a log shows no secrets of %s", (line, shown) => {
   expect(shownTarget(headOf(line))).toBe(shown)
 })

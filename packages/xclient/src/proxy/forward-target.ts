@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The target of a request to a forward proxy: absolute form names host, port and path (RFC 9112 section 3.2.2), CONNECT a
-// host and a port. The target's host counts, whatever the Host header says.
+// The target of a request to a forward proxy: absolute form names host, port and path (RFC 9112 section 3.2.2), CONNECT
+// a host and a port. The target's host counts, whatever the Host header says.
 
 import type { RequestHead } from "@merlon/wire/http"
 import { CallFailure } from "../call/call-failure.js"
@@ -15,7 +15,7 @@ type Asked = Pick<RequestHead, "method" | "scheme" | "host" | "target">
 
 const HTTP_PORT = 80
 
-/** Throws a CallFailure where it is no request for a forward proxy. */
+/** Throws a CallFailure if the request is not for a forward proxy. */
 export function forwardTarget({ method, scheme, host = "", target }: Asked): ForwardTarget {
   const authority = parseAuthority(host)
   if (method === "CONNECT") {
@@ -30,7 +30,7 @@ export function forwardTarget({ method, scheme, host = "", target }: Asked): For
 
 const MAX_SHOWN = 200
 
-/** For a log: without the query, which may be as good as a password. */
+/** For a log: without the query, which may contain secrets. */
 export function shownTarget({ scheme, host = "", target }: Asked): string {
   const [path = ""] = target.split("?", 1)
   return `${scheme === undefined ? "" : `${scheme}://`}${host}${path}`.slice(0, MAX_SHOWN)

@@ -8,14 +8,14 @@ import { type Beginning, type Exchange, type Fields, HTTP_ERRORS, type HttpError
 import { CallFailure } from "../call/call-failure.js"
 import { type RequestRouter, RoutedExchange } from "../http/routed-exchange.js"
 
-/** What a request needs of the proxy that it came to. */
+/** What a request needs from its proxy. */
 export interface ForwardingProxy {
   /** From the end of a request to the head of its response. */
   readonly answerMs: number
   /** Throws or rejects with a CallFailure. */
   routerFor(head: RequestHead): RequestRouter | Promise<RequestRouter>
   failed(failure: CallFailure, head: RequestHead): LocalReply
-  /** The request is over, whatever became of it. */
+  /** Called when the request is over, whatever its outcome. */
   finished(): void
 }
 
@@ -25,7 +25,7 @@ export class ForwardedExchange implements Exchange {
   readonly #responder: Responder
   #routed: RoutedExchange | undefined
   #rejection: LocalReply | undefined
-  /** Of the request, before it is known where it goes. */
+  /** Content that arrived before the request was routed. */
   #early: Buffer[] = []
   #ended: { readonly trailers: Fields | undefined } | undefined
   #timer: NodeJS.Timeout | undefined

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Driven by curl and raw sockets: programs that know nothing of us.
+// The forward proxy with curl and raw sockets, as unmodified programs use it.
 // @module-tag needs/curl
 
 import { execFile } from "node:child_process"
@@ -72,7 +72,7 @@ describe("a program with http_proxy", () => {
   })
 
   it.runIf(process.platform === "linux" && process.geteuid?.() === 0)(
-    "calls as the workload only where it runs as the same user (needs root)",
+    "calls as the workload only if it runs as the same user (needs root)",
     async () => {
       const server = await web()
       const port = await start({ mayCall: isOwnUser })
@@ -87,7 +87,7 @@ describe("a program with http_proxy", () => {
     },
   )
 
-  it("is looked up with its first request, once, and never while it is silent", async () => {
+  it("is identified with its first request, once, and never while it is silent", async () => {
     await web()
     let asked = 0
     const port = await start({ mayCall: async () => ++asked > 0 })
@@ -98,7 +98,7 @@ describe("a program with http_proxy", () => {
     expect(asked).toBe(1)
   })
 
-  it("follows a change of weights without a new connection to us", async () => {
+  it("follows a change of weights without a new connection to the proxy", async () => {
     const [v1, v2] = [await mesh.server("v1"), await mesh.server("v2")]
     const split = (first: number, second: number) =>
       filled.set(
@@ -128,12 +128,12 @@ describe("a program with http_proxy", () => {
     expect([failing.seen.length, good.seen.length]).toEqual([2, 10])
   })
 
-  it("gets 503 and the limit where too much is under way", async () => {
+  it("gets 503 and the limit if too many requests are in flight", async () => {
     const held: ServerResponse[] = []
     const server = await mesh.server("v1", { answer: (_, response) => void held.push(response) })
     const traffic = { connectionPool: { maxRequests: 1 } }
     const routes = mesh.routes([{ subset: "", endpoints: [server.endpoint], cluster: { traffic } }])
-    // Two names of one destination have one count.
+    // Two names of one destination share one count.
     for (const name of ["web:80", "web.app:80"]) await filled.set(name, routes)
     const port = await start()
     const first = curl(port, "http://web/")
@@ -145,7 +145,7 @@ describe("a program with http_proxy", () => {
     expect(await first).toBe("first")
   })
 
-  it("waits for a connection only as long as the MeshService says", async () => {
+  it("waits for a connection only as long as the MeshService allows", async () => {
     const silent = createServer(socket => socket.on("error", () => undefined))
     await once(silent.listen(0, "127.0.0.1"), "listening")
     onTestFinished(() => void silent.close())
@@ -166,7 +166,7 @@ describe("a program with http_proxy", () => {
     expect(Number((await posted).stdout)).toBe(5_000_000)
   })
 
-  it.each(["GET", "DELETE", "POST"])("cannot make a second request out of the body of a %s", async method => {
+  it.each(["GET", "DELETE", "POST"])("cannot hide a second request in the body of a %s", async method => {
     const server = await web({
       answer: (request, response) => request.resume().once("end", () => response.end("only")),
     })
@@ -178,7 +178,7 @@ describe("a program with http_proxy", () => {
     expect(server.seen.map(({ url }) => url)).toEqual(["/seen", "/next"])
   })
 
-  it("keeps to itself what it says to us alone", async () => {
+  it("does not send hop-by-hop headers to the server", async () => {
     const server = await web()
     await curl(
       await start(),
@@ -196,7 +196,7 @@ describe("a program with http_proxy", () => {
     expect(headers?.via).toMatch(/merlon-xclient/)
   })
 
-  it("sees status, repeated headers and the answer to HEAD as they are", async () => {
+  it("receives status, repeated headers and the response to HEAD unchanged", async () => {
     await web({
       answer: (_, response) => {
         response.writeHead(418, { "set-cookie": ["a=1", "b=2"], "content-length": "2" })
@@ -259,7 +259,7 @@ describe("a raw connection to the proxy", () => {
     outside.close()
   })
 
-  it("tunnels after a request, and each direction ends by itself", async () => {
+  it("tunnels after a request, and each direction ends independently", async () => {
     await web()
     const echo = createServer({ allowHalfOpen: true }, socket => socket.on("error", () => undefined).pipe(socket))
     await once(echo.listen(0, "127.0.0.1"), "listening")
@@ -267,7 +267,7 @@ describe("a raw connection to the proxy", () => {
     const client = await talk(await start({ allowExternal: true }))
     client.write("GET http://web/first HTTP/1.1\r\nhost: web\r\n\r\n")
     await expect.poll(client.read).toMatch(/v1 GET \/first/)
-    // With what the program sends before the tunnel is confirmed.
+    // Includes bytes that the program sends before the tunnel is confirmed.
     client.write(`CONNECT 127.0.0.1:${port} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n\r\nearly `)
     await expect.poll(client.read).toMatch(/200 Connection established\r\n\r\nearly $/)
     client.end("late")
@@ -276,7 +276,7 @@ describe("a raw connection to the proxy", () => {
     echo.close()
   })
 
-  it("waits with its content until the control plane has said where it goes", async () => {
+  it("waits with its content until the control plane has sent the route", async () => {
     filled = new TestBook({ answersAbsent: false })
     const client = await talk(await start({ limits: { routeMs: 60_000 } }))
     client.write("POST http://web/ HTTP/1.1\r\nhost: web\r\ntransfer-encoding: chunked\r\n\r\n5\r\nearly\r\n")
@@ -297,7 +297,7 @@ describe("gets the reason why there is no response", () => {
     )
   })
 
-  it("while it is unknown whether the host is in the mesh, also if others are allowed", async () => {
+  it("while it is unknown whether the host is in the mesh, even if other hosts are allowed", async () => {
     filled = new TestBook({ answersAbsent: false })
     const port = await start({ allowExternal: true, limits: { routeMs: 20 } })
     expect(await status(port, "http://web/")).toMatch(/has not said yet[\s\S]*503$/)
@@ -314,7 +314,7 @@ describe("gets the reason why there is no response", () => {
     expect(await status(await start({ limits: { answerMs: 50 } }), "http://web/")).toMatch(/within 50 ms[\s\S]*504$/)
   })
 
-  it("for a request that is none for a forward proxy", async () => {
+  it("for a request that is not for a forward proxy", async () => {
     const port = await start()
     const { stdout } = await run("curl", ["-sS", "-w", "%{http_code}", `http://127.0.0.1:${port}/path`])
     expect(stdout).toMatch(/this is a forward proxy[\s\S]*400$/)
@@ -376,15 +376,15 @@ describe("with --allow-external", () => {
     outside.close()
   })
 
-  it("notices a request that goes in circles", async () => {
+  it("detects a request that loops", async () => {
     const port = await start({ allowExternal: true })
     const url = `http://127.0.0.1:${port}/x`
     expect(await curl(port, "-w", "%{http_code}", url)).toMatch(/400$/)
   })
 })
 
-describe("ends that go away", () => {
-  it("a program that leaves takes its request with it", async () => {
+describe("disconnects", () => {
+  it("a program that disconnects ends its request", async () => {
     let gone: Promise<unknown> | undefined
     const arrived = new Promise<void>(resolve => {
       void web({
@@ -402,7 +402,7 @@ describe("ends that go away", () => {
     await gone
   })
 
-  it("half an answer does not look like a whole one", async () => {
+  it("half a response does not look complete", async () => {
     await web({
       answer: (request, response) => {
         response.writeHead(200, { "content-length": "100" })

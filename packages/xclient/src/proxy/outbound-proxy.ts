@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A forward proxy for local programs (`http_proxy`): calls to hosts of the mesh use their routes, balanced and over mTLS;
-// calls to other hosts are rejected unless allowed. CONNECT opens a tunnel.
+// A forward proxy for local programs (`http_proxy`): calls to hosts of the mesh use their routes, balanced and over
+// mTLS. Calls to other hosts are rejected unless allowed. CONNECT opens a tunnel.
 
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"
@@ -26,9 +26,9 @@ import { ForwardedExchange, type ForwardingProxy } from "./forwarded-exchange.js
 
 export interface ProxyLimits {
   readonly connections: number
-  /** Requests and tunnels at one time. */
+  /** Concurrent requests and tunnels. */
   readonly active: number
-  /** For the control plane to say whether a host is one of the mesh. */
+  /** How long to wait for the control plane to decide whether a host is in the mesh. */
   readonly routeMs: number
   /** From the end of a request to the head of its response. */
   readonly answerMs: number
@@ -45,13 +45,13 @@ export interface OutboundProxyOptions {
   readonly book: RouteBook
   readonly outbound: Outbound
   readonly requests: RequestCalls
-  /** The word of the mesh, for the names of what we say ourselves. */
+  /** The name of the mesh, for our own names. */
   readonly mesh: string
   readonly allowExternal: boolean
-  /** Asked with the first request of a connection. Every program that can connect may call where absent. */
+  /** Called with the first request of a connection. If absent, every program that can connect may call. */
   readonly mayCall?: (client: Socket) => Promise<boolean>
   readonly log: Log
-  /** Told of every tunnel. */
+  /** Receives every tunnel. */
   readonly observer?: CallObserver
   readonly limits?: Partial<ProxyLimits>
 }
@@ -62,7 +62,7 @@ export class OutboundProxy {
   readonly #server: Server
   readonly #limiter: ConnectionLimiter
   readonly #connections = new Set<Socket>()
-  /** Our name in `Via`, so that we know a request that comes to us again. */
+  /** Our name in `Via`, by which the proxy recognises a request that returns to it. */
   readonly #pseudonym: string
   #active = 0
 
@@ -70,7 +70,7 @@ export class OutboundProxy {
     this.#options = options
     this.#limits = { ...DEFAULT_PROXY_LIMITS, ...options.limits }
     this.#pseudonym = `${options.mesh}-xclient-${randomBytes(6).toString("hex")}`
-    // Programs of one machine share an address, so one address gets most of it.
+    // Programs on one machine share an address, so one address may have most of the connections.
     this.#limiter = new ConnectionLimiter({ connections: this.#limits.connections, sharePercent: 75 })
     // A program may end its own direction of a tunnel and still read.
     this.#server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true })
@@ -82,7 +82,7 @@ export class OutboundProxy {
     return this.#server.address() as AddressInfo // it listens on TCP
   }
 
-  /** Takes nothing new and resolves when what is under way has ended, or the time is over. */
+  /** Stops accepting, and resolves when everything in flight has ended, or the time is over. */
   async close(drainMs = 5_000): Promise<void> {
     const closed = new Promise(resolve => this.#server.close(resolve))
     this.#options.requests.drain()
@@ -98,9 +98,10 @@ export class OutboundProxy {
     if (slot === undefined) return
     this.#connections.add(client)
     client.once("close", () => this.#connections.delete(client))
-    // Without a listener an error would end the process; `close` follows.
+    // An error without a listener would end the process; `close` follows it.
     client.on("error", () => client.destroy())
-    // The answer costs a look at all sockets of the machine, which connections that send nothing must not cause.
+    // Called on demand: it reads the list of all sockets of the machine, which connections that send nothing must not
+    // cause.
     const { mayCall, requests } = this.#options
     let answer: boolean | Promise<boolean> | undefined = mayCall === undefined ? true : undefined
     const isAllowed = (): boolean | Promise<boolean> => {
@@ -214,7 +215,7 @@ export class OutboundProxy {
     )
   }
 
-  /** While the control plane is away, the outbound policy decides about addresses. It knows no names. */
+  /** While the control plane is down, the outbound policy decides about addresses. It contains no names. */
   #isOutside(name: string): boolean {
     const { policy } = this.#options.book
     const address = addressIn(name)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joins two connections: bytes both ways, each end closed when the other is, and both when idle. A connection that is
-// reset resets the other, or truncated data would look complete.
+// Joins two connections: bytes in both directions, each end closed when the other is, and both when idle. A reset is
+// passed on, because truncated data would otherwise look complete.
 
 import { Socket } from "node:net"
 import type { Duplex } from "node:stream"
@@ -29,7 +29,7 @@ export function joinSockets(client: Duplex, server: Socket, idleMs: number): Pro
   })
 }
 
-/** Inside TLS, an end without notice is all that Node can do. */
+/** Under TLS, Node can only close the connection without an alert. */
 function reset(stream: Duplex): void {
   if (stream instanceof Socket && !(stream instanceof TLSSocket)) stream.resetAndDestroy()
   else stream.destroy()

@@ -29,7 +29,7 @@ it.each([
   expect(parseAuthority(text)).toEqual(authority)
 })
 
-it("whatever is taken reads back as itself", () => {
+it("every accepted text is parsed again to the same value", () => {
   fc.assert(
     fc.property(
       fc.string({ unit: fc.constantFrom(..."aZ0.-_:[]@/ \r\n%".split("")) }),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses `host:port` as people and programs write it, and formats it for the control plane.
+// Parses `host:port` as users and programs write it, and formats it for the control plane.
 
 import { isIP, isIPv6 } from "node:net"
 
@@ -12,7 +12,7 @@ export interface Authority {
 const HOST = /^(?=.{1,253}$)[a-z0-9_-]+(\.[a-z0-9_-]+)*$/
 const PORT = /^[1-9]\d{0,4}$/
 
-/** Undefined where it is none. */
+/** Undefined if the text is not an authority. */
 export function parseAuthority(text: string): Authority | undefined {
   const [, bracketed, plain, port] = /^(?:\[([0-9a-fA-F:.]{2,45})\]|([^:[\]]{1,254}))(?::(\d{1,5}))?$/.exec(text) ?? []
   const host = bracketed?.toLowerCase() ?? plain?.toLowerCase().replace(/\.$/, "")
@@ -26,7 +26,7 @@ export function authorityOf(host: string, port: number): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`
 }
 
-/** The address of an `address:port`; undefined where a name is called. */
+/** The address in `address:port`; undefined for a name. */
 export function addressIn(authority: string): string | undefined {
   const { host = "" } = parseAuthority(authority) ?? {}
   return isIP(host) === 0 ? undefined : host

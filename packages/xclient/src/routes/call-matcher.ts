@@ -40,7 +40,7 @@ function matcherOf(match: RouteMatch, port: number): CallMatcher {
   return call => conditions.every(matches => matches(call))
 }
 
-/** Pseudo-headers too, by which HTTP/2 calls what a call has anyway (RFC 9113 section 8.3.1). */
+/** Includes HTTP/2 pseudo-headers, as names for the parts of a call (RFC 9113 section 8.3.1). */
 function fieldOf({ method, host, target, headers }: Call, name: string): string | undefined {
   switch (name) {
     case ":method":

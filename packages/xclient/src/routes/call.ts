@@ -5,7 +5,7 @@ export interface Call {
   readonly method: string
   /** As the caller names it, without the port. */
   readonly host: string
-  /** Path and query, as they will be sent. */
+  /** Path and query, as they are sent. */
   readonly target: string
   /** By lower-case name; several lines of one name joined by `, `. */
   readonly headers: ReadonlyMap<string, string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The display name of a destination: its subset, else its Service, else the cluster. If two would have the same name,
-// both use their clusters' names.
+// The display name of a destination: its subset, otherwise its Service, otherwise the cluster. If two would have the
+// same name, both use their clusters' names.
 
 import { parseIp } from "@merlon/policy/request"
 import type { ServiceCluster } from "@merlon/xds"

@@ -41,7 +41,7 @@ describe("routes", () => {
     expect(routing.destinationsFor({ ...CALL, target: "/a" })).toEqual([to("v1")])
   })
 
-  it("balance each for itself", () => {
+  it("are balanced independently", () => {
     const both = [to("v1"), to("v2")]
     const routing = new HostRouting(
       spec([
@@ -54,13 +54,13 @@ describe("routes", () => {
     expect(picks(routing, 2, { ...CALL, method: "POST" })).toBe("v1 v2")
   })
 
-  it("lead nowhere where all destinations are drained", () => {
+  it("choose nothing if all destinations are drained", () => {
     const routing = new HostRouting(spec([{ match: [], destinations: [to("v1", 0)] }]), new EndpointHealth())
     expect(routing.choose(CALL)).toBeUndefined()
     expect(routing.chooseForBytes()).toBeUndefined()
   })
 
-  it("take bytes we do not look into only where they take everything", () => {
+  it("take opaque bytes only if they match every request", () => {
     const routing = new HostRouting(
       spec([
         { match: [{ uri: { prefix: "/" } }], destinations: [to("v1")] },
@@ -83,14 +83,14 @@ describe("an update", () => {
     expect(picks(routing, 3)).toBe("v2 v1 v2")
   })
 
-  it("of weights counts from the next call on", () => {
+  it("of weights applies from the next call on", () => {
     const routing = new HostRouting(split(100, 0), new EndpointHealth())
     picks(routing, 3)
     routing.update(split(0, 100))
     expect(picks(routing, 2)).toBe("v2 v2")
   })
 
-  it("with a pattern that is none changes nothing", () => {
+  it("with an invalid pattern changes nothing", () => {
     const routing = new HostRouting(split(1, 0), new EndpointHealth())
     const bad = spec([{ match: [{ uri: { regex: "(" } }], destinations: [to("v2")] }])
     expect(() => routing.update(bad)).toThrow()
@@ -99,7 +99,7 @@ describe("an update", () => {
   })
 })
 
-describe("a destination is called", () => {
+describe("a destination is named", () => {
   const named = (subset: string, host: string) => {
     const base = mesh.routes([
       { subset, endpoints: [], cluster: { host, name: clusterName({ port: 80, subset, host }) } },
@@ -114,7 +114,7 @@ describe("a destination is called", () => {
     expect(named(subset, host)).toBe(name)
   })
 
-  it("by its cluster where two would be called the same", () => {
+  it("by its cluster if two would have the same name", () => {
     const clusters = ["a.app.svc.cluster.local", "b.app.svc.cluster.local"].map(host => ({
       subset: "v1",
       endpoints: [],

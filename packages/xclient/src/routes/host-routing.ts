@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The routes of one host and port in use: which destination a call goes to, and in which order its endpoints are tried.
-// An update replaces the routes and keeps the round-robin position, so that a change of endpoints favours none.
+// The current routes of one host and port: which destination a call goes to, and in which order its endpoints are
+// tried. An update replaces the routes and keeps the round-robin position, so that a change of endpoints favours none.
 
 import type { HostRoutesSpec, RouteTraffic, ServiceCluster, WeightedDestination } from "@merlon/xds"
 import type { Destination, Destinations } from "../balance/destination.js"
@@ -15,15 +15,15 @@ import { destinationNames } from "./destination-name.js"
 
 export interface Choice extends RouteTraffic {
   readonly cluster: ServiceCluster
-  /** What people call the destination. */
+  /** Display name of the destination. */
   readonly name: string
-  /** In the order to try; none where the destination has none. */
+  /** In the order in which they are tried; empty if the destination has none. */
   readonly endpoints: EndpointOrder
   /** Whether none of them is known to be healthy. */
   readonly panic: boolean
-  /** Given where a MeshService limits it, or ejects endpoints that fail. */
+  /** Set if a MeshService limits the destination, or ejects endpoints that fail. */
   readonly destination: Destination | undefined
-  /** Of all requests to the host. */
+  /** The budget of all requests to the host. */
   readonly budget: RetryBudget
 }
 
@@ -35,7 +35,7 @@ interface ReadyRoute {
   readonly traffic: RouteTraffic
 }
 
-const NOBODY = { endpoints: new EndpointOrder([]), panic: false }
+const NO_ENDPOINTS = { endpoints: new EndpointOrder([]), panic: false }
 
 export class HostRouting {
   readonly #health: EndpointHealth
@@ -48,7 +48,7 @@ export class HostRouting {
   #balancers: ReadonlyMap<string, EndpointBalancer> = new Map()
   #destinations: ReadonlyMap<string, Destination | undefined> = new Map()
 
-  /** Throws where a pattern is none. */
+  /** Throws if a pattern is invalid. */
   constructor(spec: HostRoutesSpec, health: EndpointHealth, destinations?: Destinations) {
     this.#health = health
     this.#known = destinations
@@ -60,12 +60,12 @@ export class HostRouting {
     return this.#spec
   }
 
-  /** Throws where a pattern is none; what was in force then stays. */
+  /** Throws if a pattern is invalid; the current routes then stay in effect. */
   update(spec: HostRoutesSpec): void {
     const routes = new Map<string, ReadyRoute>()
     for (const { match, destinations, timeoutMs, retries } of spec.table.routes) {
       const matches = callMatcher(match, spec.table.port)
-      // The same conditions to the same places are the same route, wherever it stands now. A second one is never reached.
+      // Equal conditions with equal destinations are the same route, at any position. A duplicate is never reached.
       const key = JSON.stringify([match, destinations.map(({ cluster }) => cluster)])
       if (routes.has(key)) continue
       const split = this.#routes.get(key)?.split ?? new SmoothWeighted<string>()
@@ -83,7 +83,10 @@ export class HostRouting {
     this.#spec = spec
   }
 
-  /** Whether it has endpoints of which none accepts mutual TLS, and no MeshService routes it or demands it. */
+  /**
+   * Whether the host has endpoints, none of which accepts mutual TLS, and no MeshService routes it or requires mutual
+   * TLS.
+   */
   get isOutsideMesh(): boolean {
     const { table, clusters } = this.#spec
     const isDefault = table.routes.every(
@@ -103,17 +106,17 @@ export class HostRouting {
     return isDefault && isPlain
   }
 
-  /** Where such calls go, without taking a turn; undefined where no route takes them. */
+  /** The destinations of such a call, without advancing the round robin; undefined if no route takes it. */
   destinationsFor(call: Call): readonly WeightedDestination[] | undefined {
     return this.#routeFor(call)?.destinations
   }
 
-  /** Undefined where no route takes the call, or all its destinations are drained. */
+  /** Undefined if no route takes the call, or all its destinations are drained. */
   choose(call: Call): Choice | undefined {
     return this.#take(this.#routeFor(call))
   }
 
-  /** For bytes we do not look into: only a route that takes every call can be meant. */
+  /** For opaque bytes: uses only a route that matches every call. */
   chooseForBytes(): Choice | undefined {
     for (const route of this.#routes.values()) if (route.unconditional) return this.#take(route)
     return undefined
@@ -125,7 +128,7 @@ export class HostRouting {
     if (cluster === undefined || route === undefined) return undefined
     const destination = this.#destinations.get(cluster.name)
     const balancer = this.#balancers.get(cluster.name)
-    const { endpoints, panic } = balancer?.next(cluster.endpoints, this.#health, destination?.outliers) ?? NOBODY
+    const { endpoints, panic } = balancer?.next(cluster.endpoints, this.#health, destination?.outliers) ?? NO_ENDPOINTS
     const budget = this.#budget
     return { cluster, name: this.nameOf(cluster.name), endpoints, panic, destination, budget, ...route.traffic }
   }

@@ -23,7 +23,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-/** A process that learns of four hosts and ends. */
+/** A process that learns the routes of four hosts and ends. */
 async function learn(): Promise<void> {
   const filled = new TestBook({ answersAbsent: false, followsPolicy: true })
   const kept = new KeptRoutes(filled.book, folder, log)
@@ -36,7 +36,7 @@ async function learn(): Promise<void> {
   await kept.close()
 }
 
-it("are known after a restart without the control plane, and asked for again when it is back", async () => {
+it("are known after a restart without the control plane, and requested again when it is back", async () => {
   await learn()
   const { book } = new TestBook({ answersAbsent: false })
   await new KeptRoutes(book, folder, log).close()
@@ -50,14 +50,14 @@ it("are known after a restart without the control plane, and asked for again whe
 
 const OUTSIDE = ["example.com:443", "192.0.2.1:443", "[2001:db8::1]:443"]
 
-it.each(OUTSIDE)("do not claim that no host of the mesh is at %s", async name => {
+it.each(OUTSIDE)("do not claim that %s is outside of the mesh", async name => {
   await learn()
   const { book } = new TestBook({ answersAbsent: false })
   await new KeptRoutes(book, folder, log).close()
   expect(book.ask(name)).toBe("unknown")
 })
 
-it.each(OUTSIDE)("of an earlier version do not say it of %s either", async name => {
+it.each(OUTSIDE)("of an earlier version do not claim it of %s either", async name => {
   writeCheckedFile(folder, "routes.json", JSON.stringify({ version: 1, routes: [{ name }] }))
   const { book } = new TestBook({ answersAbsent: false })
   await new KeptRoutes(book, folder, log).close()
@@ -70,7 +70,7 @@ it("are private to their owner", async () => {
   expect(statSync(join(folder, "routes.json")).mode & 0o777).toBe(0o600)
 })
 
-it("are not used if one character is another", async () => {
+it("are not used if a character was changed", async () => {
   await learn()
   const file = join(folder, "routes.json")
   writeFileSync(file, readFileSync(file, "utf8").replace("10.96.0.7", "10.96.0.9"))
@@ -80,14 +80,14 @@ it("are not used if one character is another", async () => {
   expect(warnings).toEqual(["the routes on disk cannot be used; starting without"])
 })
 
-it("are done without on a disk that takes nothing", async () => {
+it("are skipped if the disk cannot be written", async () => {
   rmSync(folder, { recursive: true })
   writeFileSync(folder, "a file in place of the folder")
   await learn()
   expect(warnings).toEqual(["the routes could not be kept for the next start"])
 })
 
-it("have the outbound policy beside them, without a version that would be claimed to be held", async () => {
+it("include the outbound policy, without a version, so that it is requested again", async () => {
   await learn()
   const { book } = new TestBook({ answersAbsent: false, followsPolicy: true })
   await new KeptRoutes(book, folder, log).close()
@@ -97,7 +97,7 @@ it("have the outbound policy beside them, without a version that would be claime
   expect(book.subscription.known().size).toBe(0)
 })
 
-it("are there in their last state if the proxy stops while it writes", async () => {
+it("are saved in their last state if the proxy stops while it writes", async () => {
   const filled = new TestBook({ answersAbsent: false })
   const first = new KeptRoutes(filled.book, folder, log)
   await filled.set("10.96.0.7:80", routes)

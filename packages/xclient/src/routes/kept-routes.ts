@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The routes and the outbound policy on disk, so that a proxy that starts while the control plane is away still reaches
-// the hosts it knew, over mTLS where required, and never calls these in plaintext. That a host was outside the mesh is
-// not kept: it may have joined since. Write errors are ignored; a file that does not match its checksum is not used.
+// Keeps the routes and the outbound policy on disk, so that a proxy that starts while the control plane is down still
+// reaches known hosts, over mTLS if required, and never calls these in plaintext. It is not kept that a host was
+// outside of the mesh, because it may have joined since. Write errors are ignored; a file that does not match its
+// checksum is not used.
 
 import {
   decodeHostRoutes,
@@ -17,19 +18,19 @@ const NAME = "routes.json"
 const VERSION = 1
 /** Changes come in bursts. */
 const PAUSE_MS = 1_000
-/** Of all routes together; those asked for longest ago are left out. */
+/** Limit for all routes together; the least recently requested ones are left out. */
 const MAX_BYTES = 8 * 1_048_576
 
 interface StoredRoute {
   readonly name: string
-  /** The resource as it came, in base64. Earlier versions also kept names without routes. */
+  /** The resource as received, in base64. Earlier versions also kept names without routes. */
   readonly routes?: string
 }
 
 interface Stored {
   readonly version: number
   readonly routes: readonly StoredRoute[]
-  /** The outbound policy as it came, in base64; absent where there was none. */
+  /** The outbound policy as received, in base64; absent if there was none. */
   readonly policy?: string
 }
 
@@ -38,13 +39,13 @@ export class KeptRoutes {
   readonly #folder: string
   readonly #log: Log
   readonly #stop: () => void
-  /** Encoded once for each answer: an update concerns few of them. */
+  /** Each answer is encoded once, because an update changes few of them. */
   readonly #encoded = new WeakMap<HostRoutesSpec, string>()
   #timer: NodeJS.Timeout | undefined
-  /** INVARIANT: one write at a time, each of the state when it begins, so that the last one has the last state. */
+  /** INVARIANT: one write at a time, each with the state at its start, so that the last write has the last state. */
   #writing: Promise<void> = Promise.resolve()
 
-  /** Restores what is there, then follows the book. */
+  /** Restores the saved routes, then follows the book. */
   constructor(book: RouteBook, folder: string, log: Log) {
     this.#book = book
     this.#folder = folder

@@ -9,13 +9,13 @@ const mesh = new TestMesh()
 const SPEC = mesh.routes([{ subset: "v1", endpoints: [] }])
 
 describe("a host", () => {
-  it("is subscribed to when it is asked for, and unknown until there is an answer", () => {
+  it("is subscribed to on first use, and unknown until there is an answer", () => {
     const { book } = new TestBook({ answersAbsent: false })
     expect(book.ask("web:80")).toBe("unknown")
     expect(book.subscription.names()).toEqual(["web:80"])
   })
 
-  it("that does not exist is absent, which is not unknown", async () => {
+  it("that does not exist is absent, not unknown", async () => {
     const { book } = new TestBook()
     expect(await book.find("web:80", 5_000)).toBe("absent")
   })
@@ -27,7 +27,7 @@ describe("a host", () => {
     expect(await waiting).toMatchObject({ inTime: true })
   })
 
-  it("keeps its balancing state across updates, and is named with its version for the next connection", async () => {
+  it("keeps its balancing state across updates, and is reported with its version on the next connection", async () => {
     const filled = new TestBook()
     await filled.set("web:80", SPEC)
     const before = filled.book.ask("web:80")
@@ -37,7 +37,7 @@ describe("a host", () => {
     expect(filled.trust).toEqual(mesh.trust)
   })
 
-  it("that goes is absent, and no longer claimed to be held", async () => {
+  it("that is removed is absent, and no longer reported as held", async () => {
     const filled = new TestBook()
     await filled.set("web:80", SPEC)
     await filled.remove("web:80")
@@ -45,7 +45,7 @@ describe("a host", () => {
     expect(filled.book.subscription.known().size).toBe(0)
   })
 
-  it("asked for longest ago gives way to others", () => {
+  it("that was requested longest ago is dropped first", () => {
     const { book } = new TestBook({ answersAbsent: false, limit: 2 })
     for (const name of ["a:1", "b:1", "a:1", "c:1"]) book.ask(name)
     expect(book.subscription.names()).toEqual(["a:1", "c:1"])
@@ -56,7 +56,7 @@ describe("an update", () => {
   it.each<[string, Uint8Array]>([
     ["that cannot be read", Uint8Array.of(1, 2, 3)],
     [
-      "with an expression that is none",
+      "with an invalid expression",
       encodeHostRoutes({
         ...SPEC,
         table: { ...SPEC.table, routes: [{ match: [{ uri: { regex: "(" } }], destinations: [] }] },
@@ -70,21 +70,21 @@ describe("an update", () => {
     expect(filled.book.subscription.known().get("web:80")).toBe("1")
   })
 
-  it("for an unrequested host changes nothing", async () => {
+  it("for a host that was not requested changes nothing", async () => {
     const filled = new TestBook()
     await filled.setBytes("other:80", encodeHostRoutes(SPEC))
     expect(filled.book.subscription.names()).toEqual([])
   })
 })
 
-it("waiting ends on a timeout, or when the caller leaves", async () => {
+it("waiting ends on a timeout, or when the caller cancels", async () => {
   const { book } = new TestBook({ answersAbsent: false })
   expect(await book.find("web:80", 1)).toBe("unknown")
   expect(await book.find("web:80", 60_000, AbortSignal.abort())).toBe("unknown")
 })
 
 describe("hosts in use", () => {
-  it("do not give way, and do so when they are released", () => {
+  it("are not dropped until they are released", () => {
     const { book } = new TestBook({ answersAbsent: false, limit: 2 })
     const release = book.hold("a:1")
     for (const name of ["b:1", "c:1"]) book.ask(name)
@@ -94,7 +94,7 @@ describe("hosts in use", () => {
     expect(book.subscription.names()).toEqual(["c:1", "d:1"])
   })
 
-  it("are those with waiting callers", async () => {
+  it("include those with waiting callers", async () => {
     const filled = new TestBook({ answersAbsent: false, limit: 1 })
     const waiting = filled.book.find("a:1", 60_000)
     filled.book.ask("b:1")
@@ -102,7 +102,7 @@ describe("hosts in use", () => {
     expect(await waiting).toBe("absent")
   })
 
-  it("give way once the control plane would take no more names", () => {
+  it("are dropped if the control plane would not accept more names", () => {
     const { book } = new TestBook({ answersAbsent: false, limit: 1 })
     for (let n = 0; n < 9_500; n++) book.hold(`h${n}:1`)
     expect(book.subscription.names().length).toBe(9_000)
@@ -125,7 +125,7 @@ it("unused hosts are not followed after a while", () => {
   expect(filled.book.subscription.names()).toEqual([])
 })
 
-it("ten thousand new hosts are asked for in few requests, and the last ones are followed", () => {
+it("ten thousand new hosts need few requests, and the last ones are followed", () => {
   const filled = new TestBook({ answersAbsent: false })
   for (let n = 0; n < 10_000; n++) filled.book.ask(`h${n}:1`)
   expect(filled.requests).toBe(50)
@@ -136,7 +136,7 @@ it("ten thousand new hosts are asked for in few requests, and the last ones are 
 describe("the outbound policy", () => {
   const ANY = { mode: "ALLOW_ANY", mtls: ["10.96.0.7", "10.244.1.0/24", "fd00:10::/64"] } as const
 
-  it("is asked for before anything else, and named with its version for the next connection", async () => {
+  it("is requested before anything else, and reported with its version on the next connection", async () => {
     const filled = new TestBook({ answersAbsent: false, followsPolicy: true })
     filled.book.ask("web:80")
     expect(filled.book.subscription.names()).toEqual(["|outbound", "web:80"])
@@ -156,7 +156,7 @@ describe("the outbound policy", () => {
     ["fd00:11::1", false],
     ["::ffff:10.96.0.7", true],
     ["nonsense", true],
-  ])("says whether %s may demand mutual TLS: %s", async (address, demands) => {
+  ])("decides whether %s may require mutual TLS: %s", async (address, demands) => {
     const filled = new TestBook({ followsPolicy: true })
     expect(filled.book.policy?.mayDemandMtls(address)).toBe(true)
     await filled.setPolicy(ANY)

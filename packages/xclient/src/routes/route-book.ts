@@ -24,27 +24,27 @@ type Update = Parameters<Subscription["apply"]>[0]
 /** `unknown`: the control plane has not answered yet. `absent`: it has, and there is no such host and port. */
 export type RouteAnswer = HostRouting | "unknown" | "absent"
 
-interface Page {
+interface Entry {
   answer: RouteAnswer
   version: string
   askedAt: number
-  /** Connections that follow the answer, and calls that wait for it. */
+  /** Number of connections that use the answer, and of calls that wait for it. */
   users: number
 }
 
 export interface RouteBookOptions {
   readonly health: EndpointHealth
-  /** Shared by all names that lead to the same destination. */
+  /** Shared by all names of the same destination. */
   readonly destinations?: Destinations
-  /** Called when other names are wanted. */
+  /** Called when the subscribed names have changed. */
   readonly resubscribe: () => void
   readonly onTrust: (trust: TrustSpec) => void
   /**
-   * How many hosts are followed at one time. The one that was asked for longest ago gives way; those in use stay as long as the
-   * control plane takes that many names.
+   * How many hosts are followed at one time. The least recently requested one is dropped first. Hosts in use stay as
+   * long as the control plane accepts that many names.
    */
   readonly limit?: number
-  /** Given for captured connections: follow the outbound policy as well. */
+  /** Set for captured connections, which also follow the outbound policy. */
   readonly policy?: OutboundPolicy | undefined
   readonly now?: () => number
 }
@@ -52,20 +52,23 @@ export interface RouteBookOptions {
 /** Routes that outlive the process. */
 export interface KeptRoute {
   readonly name: string
-  /** Absent in what earlier versions kept of a host that was outside of the mesh. */
+  /** Absent if an earlier version saved a host that was outside of the mesh. */
   readonly spec?: HostRoutesSpec
 }
 
 const DEFAULT_LIMIT = 1_000
-/** The control plane ends the stream of a client that asks for more than 10,000 names. */
+/** The control plane closes the stream of a client that subscribes to more than 10,000 names. */
 const MAX_NAMES = 9_000
-/** The control plane also bounds requests per second, to 50; each one for other names is followed by an acknowledgement. */
+/**
+ * The control plane also limits requests per second, to 50; each request for new names is followed by an
+ * acknowledgement.
+ */
 const REQUESTS = { burst: 50, perSecond: 20 }
 
 export class RouteBook {
   readonly #options: RouteBookOptions
-  /** INVARIANT: in the order of the last question, oldest first. */
-  readonly #pages = new Map<string, Page>()
+  /** INVARIANT: ordered by the last request, oldest first. */
+  readonly #entries = new Map<string, Entry>()
   readonly #changes = new Emitter<[names: ReadonlySet<string>]>()
   readonly #now: () => number
   readonly #requests: TokenBucket
@@ -85,74 +88,75 @@ export class RouteBook {
 
   readonly subscription: Subscription = {
     typeUrl: HOST_ROUTES,
-    names: () => [...(this.policy === undefined ? [] : [OUTBOUND_POLICY]), ...this.#pages.keys()],
+    names: () => [...(this.policy === undefined ? [] : [OUTBOUND_POLICY]), ...this.#entries.keys()],
     known: () =>
       new Map(
-        [...this.#pages, [OUTBOUND_POLICY, { version: this.policy?.version ?? "" }] as const].flatMap(
+        [...this.#entries, [OUTBOUND_POLICY, { version: this.policy?.version ?? "" }] as const].flatMap(
           ([name, { version }]) => (version === "" ? [] : [[name, version]]),
         ),
       ),
     apply: async update => this.#apply(update),
   }
 
-  /** The routes that are known, the most recently asked for first. */
+  /** The known routes, most recently requested first. */
   known(): readonly Required<KeptRoute>[] {
-    return [...this.#pages]
+    return [...this.#entries]
       .reverse()
       .flatMap(([name, { answer }]) => (answer instanceof HostRouting ? [{ name, spec: answer.spec }] : []))
   }
 
-  /** For a new book: routes of an earlier process, which count until the control plane says something else. */
+  /** Called on a new book with the routes of an earlier process, which apply until the control plane sends others. */
   restore(kept: readonly KeptRoute[]): void {
     for (const { name, spec } of kept.toReversed()) {
-      // Fail closed: the name may have joined the mesh since, or a workload that demands mutual TLS may have got the address.
+      // Fail closed: the name may have joined the mesh since, or a workload that requires mutual TLS may have got the
+      // address.
       if (spec === undefined) continue
-      // Without a version: the control plane sends it again, whatever it is now.
-      this.#pages.set(name, { answer: this.#routing(spec), version: "", askedAt: this.#now(), users: 0 })
+      // Without a version, so that the control plane sends it again.
+      this.#entries.set(name, { answer: this.#routing(spec), version: "", askedAt: this.#now(), users: 0 })
       this.#options.onTrust(spec.trust)
     }
     this.#resubscribe()
   }
 
-  /** The current answer for `host:port`; asks the control plane if it was not asked before. */
+  /** The current answer for `host:port`; requests it from the control plane if it was not requested before. */
   ask(name: string): RouteAnswer {
-    return this.#page(name).answer
+    return this.#entry(name).answer
   }
 
-  /** Keeps following the host until the returned function is called: a connection goes by its routes. */
+  /** Keeps following the host until the returned function is called, because a connection uses its routes. */
   hold(name: string): () => void {
-    const page = this.#page(name)
-    page.users += 1
+    const entry = this.#entry(name)
+    entry.users += 1
     return () => {
-      page.users -= 1
-      page.askedAt = this.#now()
+      entry.users -= 1
+      entry.askedAt = this.#now()
     }
   }
 
-  /** Stops following hosts that nothing uses and that were not asked for since `idleMs`. */
+  /** Stops following hosts that nothing uses and that were not requested for `idleMs`. */
   forgetUnused(idleMs: number): void {
-    const before = this.#pages.size
-    for (const [name, { users, askedAt }] of this.#pages)
-      if (users === 0 && this.#now() - askedAt >= idleMs) this.#pages.delete(name)
-    if (this.#pages.size === before) return
+    const before = this.#entries.size
+    for (const [name, { users, askedAt }] of this.#entries)
+      if (users === 0 && this.#now() - askedAt >= idleMs) this.#entries.delete(name)
+    if (this.#entries.size === before) return
     this.#resubscribe()
     this.#changes.emit(new Set())
   }
 
-  #page(name: string): Page {
-    const known = this.#pages.get(name)
-    const page: Page = known ?? { answer: "unknown", version: "", askedAt: 0, users: 0 }
-    page.askedAt = this.#now()
-    this.#pages.delete(name)
-    this.#pages.set(name, page)
+  #entry(name: string): Entry {
+    const known = this.#entries.get(name)
+    const entry: Entry = known ?? { answer: "unknown", version: "", askedAt: 0, users: 0 }
+    entry.askedAt = this.#now()
+    this.#entries.delete(name)
+    this.#entries.set(name, entry)
     if (known === undefined) {
       this.#giveWay(name)
       this.#resubscribe()
     }
-    return page
+    return entry
   }
 
-  /** At once, unless there were many requests: then all names that have come in the meantime go in one. */
+  /** At once, unless there were many requests: then all names that were added in the meantime go into one request. */
   #resubscribe(): void {
     if (this.#resubscribing !== undefined) return
     if (this.#requests.take(this.#now())) {
@@ -170,7 +174,7 @@ export class RouteBook {
     return (await this.until(name, answer => answer !== "unknown", timeoutMs, signal)).answer
   }
 
-  /** Resolves when the answer is as wanted, or with the last one when the time is over. */
+  /** Resolves when the answer is as wanted, or with the last one after the timeout. */
   until(
     name: string,
     wanted: (answer: RouteAnswer) => boolean,
@@ -186,12 +190,12 @@ export class RouteBook {
         stop()
         release()
         signal?.removeEventListener("abort", onAbort)
-        resolve({ answer: this.#pages.get(name)?.answer ?? "unknown", inTime })
+        resolve({ answer: this.#entries.get(name)?.answer ?? "unknown", inTime })
       }
       const onAbort = () => finish(false)
       const stop = this.onChange(names => {
-        const page = names.has(name) ? this.#pages.get(name) : undefined
-        if (page !== undefined && wanted(page.answer)) finish(true)
+        const entry = names.has(name) ? this.#entries.get(name) : undefined
+        if (entry !== undefined && wanted(entry.answer)) finish(true)
       })
       const timer = setTimeout(() => finish(false), timeoutMs)
       signal?.addEventListener("abort", onAbort, { once: true })
@@ -199,13 +203,13 @@ export class RouteBook {
     })
   }
 
-  /** Told the names whose answer is another one now. Returns how to stop listening. */
+  /** `listener` gets the names whose answer has changed. Returns a function that removes the listener. */
   onChange(listener: (names: ReadonlySet<string>) => void): () => void {
     return this.#changes.on(listener)
   }
 
   #apply({ resources, removed }: Update): void {
-    // Everything that can fail comes first: an update is taken as a whole or not at all.
+    // Everything that can fail comes first: an update is applied completely or not at all.
     const policies = resources.filter(({ name }) => name === OUTBOUND_POLICY)
     const hosts = resources.filter(({ name }) => name !== OUTBOUND_POLICY)
     const read = hosts.map(({ name, version, value }) => ({ name, version, spec: readSpec(name, value) }))
@@ -215,21 +219,21 @@ export class RouteBook {
       changed.add(OUTBOUND_POLICY)
     }
     for (const { name, version, spec } of read) {
-      const page = this.#pages.get(name)
-      if (page === undefined) continue
-      if (page.answer instanceof HostRouting) page.answer.update(spec)
-      else page.answer = this.#routing(spec)
-      page.version = version
+      const entry = this.#entries.get(name)
+      if (entry === undefined) continue
+      if (entry.answer instanceof HostRouting) entry.answer.update(spec)
+      else entry.answer = this.#routing(spec)
+      entry.version = version
       changed.add(name)
       this.#options.onTrust(spec.trust)
     }
     for (const name of removed) {
-      // A control plane of an older version has no policy: what an earlier one said stays, and is asked for again.
+      // An older control plane has no policy: the policy of an earlier one stays in effect, and is requested again.
       if (name === OUTBOUND_POLICY && this.policy !== undefined) this.policy.version = ""
-      const page = this.#pages.get(name)
-      if (page === undefined) continue
-      page.answer = "absent"
-      page.version = ""
+      const entry = this.#entries.get(name)
+      if (entry === undefined) continue
+      entry.answer = "absent"
+      entry.version = ""
       changed.add(name)
     }
     this.#changes.emit(changed)
@@ -241,12 +245,12 @@ export class RouteBook {
 
   #giveWay(newest: string): void {
     const limit = this.#options.limit ?? DEFAULT_LIMIT
-    for (const [name, { users }] of this.#pages) {
-      if (this.#pages.size <= limit) return
-      if (users === 0 && name !== newest) this.#pages.delete(name)
+    for (const [name, { users }] of this.#entries) {
+      if (this.#entries.size <= limit) return
+      if (users === 0 && name !== newest) this.#entries.delete(name)
     }
-    const [oldest] = this.#pages.keys()
-    if (this.#pages.size > MAX_NAMES && oldest !== undefined) this.#pages.delete(oldest)
+    const [oldest] = this.#entries.keys()
+    if (this.#entries.size > MAX_NAMES && oldest !== undefined) this.#entries.delete(oldest)
   }
 }
 

@@ -17,7 +17,7 @@ export class TestBook {
   readonly health = new EndpointHealth()
   readonly book: RouteBook
   trust: TrustSpec | undefined
-  /** How often other names were asked for. */
+  /** How often other names were requested. */
   requests = 0
   now = 0
   #revision = 0

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A control plane for tests: the real ADS server with host routes that the test sets, signing with the test's authority.
-// Writes the bootstrap file with which a caller joins.
+// A control plane for tests: the real ADS server with host routes that the test sets, signing with the test's
+// authority. It writes the bootstrap file with which a caller joins.
 
 import { createPrivateKey, createPublicKey } from "node:crypto"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small mesh for tests: an authority, servers that answer with their name over mutual TLS or plaintext, and the routes
-// that lead to them.
+// A small mesh for tests: an authority, servers that answer with their name over mutual TLS or plaintext, and the
+// routes that lead to them.
 
 import { createPrivateKey, createPublicKey } from "node:crypto"
 import { createServer as createHttpServer, type IncomingMessage, type RequestListener } from "node:http"
@@ -35,7 +35,7 @@ export class TestMesh {
     return { bundle, signer, revokedIdentities: [], revokedSerials: [] }
   }
 
-  /** Valid for an hour from `now` on. */
+  /** Valid for one hour from `now`. */
   credentials(identity = CONSUMER_ID, authority = this.authority, now = Date.now()): WorkloadCredentials {
     const { privateKey } = makeSigningRequest()
     const publicKey = createPublicKey(createPrivateKey(privateKey)).export({ type: "spki", format: "der" })
@@ -43,7 +43,7 @@ export class TestMesh {
     return { certificateChain, privateKey }
   }
 
-  /** What the server saw is in `seen`. */
+  /** `seen` records the requests that the server received. */
   async server(name: string, words: ServerWords = {}): Promise<TestServer> {
     const seen: SeenRequest[] = []
     const answer: RequestListener =
@@ -98,12 +98,12 @@ export class TestMesh {
     await Promise.all(this.#servers.map(server => new Promise(resolve => server.close(resolve))))
   }
 
-  /** As the proxy of a server: HTTP/2 to callers that offer it, HTTP/1.1 to others. */
+  /** Behaves like the proxy of a server: HTTP/2 to callers that offer it, HTTP/1.1 to others. */
   #listener(words: ServerWords, listener: RequestListener): Server {
     const http1 = createHttpServer(listener)
     if (words.plaintext === true) return createServer(socket => http1.emit("connection", socket))
     const http2 = createHttp2Server({ settings: { enableConnectProtocol: true } })
-    // The compatible interface of Node has all that these servers look at.
+    // Node's compatibility API has everything that these servers use.
     http2.on("request", listener as unknown as (request: Http2ServerRequest, response: Http2ServerResponse) => void)
     if (words.connect !== undefined) http2.on("connect", words.connect)
     return createTlsServer(this.#tls(words), socket => {
@@ -126,7 +126,7 @@ export interface ServerWords {
   readonly plaintext?: boolean
   readonly mtlsMode?: EffectiveMode | undefined
   readonly healthy?: boolean
-  /** Where it listens; 127.0.0.1 where nothing is said. */
+  /** The listen address; 127.0.0.1 by default. */
   readonly address?: string
   readonly answer?: RequestListener
   /** Answers extended CONNECT (RFC 8441). */
@@ -165,7 +165,7 @@ export function newAuthority(): CertificateAuthority {
 }
 
 function seenOf(request: IncomingMessage): SeenRequest {
-  // Plain sockets have none of these, and the types do not know that servers keep the name.
+  // Plain sockets lack these properties, and the types do not declare the server name of a server's socket.
   const socket = request.socket as Partial<TLSSocket> & { readonly servername?: string | false }
   return {
     method: request.method ?? "",
