@@ -16,7 +16,7 @@ const SUITES: readonly (readonly [file: string, part?: string])[] = [
   ["test/e2e/control/distribution.test.ts"],
   ["test/e2e/control/key-sets.test.ts"],
   ["test/e2e/control/operations.test.ts"],
-  ["test/e2e/control/one-mesh.test.ts", "a change of policy on its way"],
+  ["test/e2e/control/one-mesh.test.ts", "propagation of a policy change"],
   ["test/e2e/control/one-mesh.test.ts", "revocation"],
   ["test/e2e/control/status.test.ts"],
   ["test/resilience/control-restart.test.ts"],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions over real sockets, as gateways ask them and as an attacker would who wants a wrong answer.
+// Questions over real sockets, as gateways send them, and as an attacker would to get a wrong answer.
 
 import { type OutgoingHttpHeaders, request } from "node:http"
 import { connect } from "node:net"
@@ -54,7 +54,7 @@ async function start(trust: GatewayTrust = LOOPBACK, policies: readonly PolicyDo
 }
 
 const PUBLIC = { method: "GET", path: "/public/a", host: "shop.example", scheme: "https" }
-/** As JSON writes the message. */
+/** The message in its JSON form. */
 type Attributes = JsonObject
 
 function clientOf(rig: Rig): Client {
@@ -70,7 +70,7 @@ function send(client: Client, message: Uint8Array): Promise<CheckResponse | Serv
       (bytes: Uint8Array) => Buffer.from(bytes),
       (bytes: Buffer) => fromBinary(CheckResponseSchema, bytes),
       message,
-      (error, value) => resolve(error ?? (value as CheckResponse)), // one of them is there
+      (error, value) => resolve(error ?? (value as CheckResponse)), // one of them is set
     )
   })
 }
@@ -115,8 +115,8 @@ describe("Envoy's question", () => {
     ["no method", http({ method: "" })],
     ["no path", http({ path: "" })],
     ["no host", http({ host: "" })],
-    ["a path that is none", http({ path: "public/a" })],
-    ["a URL for a path", http({ path: "http://shop.example/public/a" })],
+    ["an invalid path", http({ path: "public/a" })],
+    ["a URL as the path", http({ path: "http://shop.example/public/a" })],
     ["a space in the path", http({ path: "/public/a b" })],
     ["another authority in its headers", http({ headers: { ":authority": "other.example" } })],
     ["a second Host", http({ headers: { host: "other.example" } })],
@@ -147,7 +147,7 @@ describe("Envoy's question", () => {
     expect(await verdict(believing, http())).toBe(403)
   })
 
-  it("is denied where the gateway says that the request takes another route", async () => {
+  it("is denied if the gateway names another route for the request", async () => {
     const rig = await start()
     const client = clientOf(rig)
     const of = (contextExtensions: JsonObject) => verdict(client, { ...http(), contextExtensions })
@@ -161,7 +161,7 @@ describe("Envoy's question", () => {
     expect(await of({ "merlon.dev/grpc-route": "shop" })).toBe(403)
   })
 
-  it("is denied where one of several lines of a header may be hidden by a comma", async () => {
+  it("is denied if a comma may hide one of several lines of a header", async () => {
     const guests = authorization("guests", {
       action: "DENY",
       rules: [{ when: [{ key: "request.headers[x-role]", values: ["guest"] }] }],
@@ -210,7 +210,7 @@ describe("Envoy's question", () => {
     expect(rig.meters.records[0]?.judgement).toMatchObject({ stage: "protocol", error: "unknown-gateway" })
   })
 
-  it("is denied or rejected in whatever bytes it comes", async () => {
+  it("is denied or rejected for any bytes", async () => {
     const client = clientOf(await start())
     const whole = toBinary(CheckRequestSchema, fromJson(CheckRequestSchema, { attributes: http({ path: "/private" }) }))
     const mutated = fc
@@ -243,7 +243,7 @@ describe("an HTTP question", () => {
       call.end()
     })
 
-  it("describes the request in the headers of the kind of gateway that was named", async () => {
+  it("describes the request in the headers of the configured kind of gateway", async () => {
     const rig = await start({ ...LOOPBACK, forwardAuth: "traefik" })
     expect(await status(rig, "/forward-auth", forwarded())).toBe(200)
     expect(await status(rig, "/forward-auth", forwarded({ "x-forwarded-uri": "/private" }))).toBe(403)
@@ -276,7 +276,7 @@ describe("an HTTP question", () => {
     expect(await status(rig, "/ext-authz/public/a", { host: "shop.example", "x-merlon-decision": "1" })).toBe(200)
   })
 
-  it("is rejected with two Hosts, which nobody could decide on", async () => {
+  it("is rejected with two Hosts, which is ambiguous", async () => {
     const rig = await start({ ...LOOPBACK, forwardAuth: "traefik" })
     const described = Object.entries(forwarded()).map(([name, value]) => `${name}: ${value}`)
     for (const path of ["/ext-authz/public/a", "/forward-auth", "/access/v1/evaluation"]) {
@@ -304,7 +304,7 @@ describe("an HTTP question", () => {
     },
   )
 
-  it("is denied with a forged certificate header, and with one that cannot be read where it is trusted", async () => {
+  it("is denied with a forged certificate header, and with an unreadable one that is trusted", async () => {
     const rig = await start({ ...LOOPBACK, forwardAuth: "traefik" })
     const cart = { "x-forwarded-uri": "/cart" }
     const forged = { "x-forwarded-client-cert": `URI=${CART}` }
@@ -322,7 +322,7 @@ describe("an HTTP question", () => {
     }
   })
 
-  it("is denied on a path that asks nothing", async () => {
+  it("is denied on an unknown path", async () => {
     const rig = await start({ ...LOOPBACK, forwardAuth: "traefik" })
     for (const path of ["/", "/ext-authz", "/ext-authzpublic/a", CHECK]) {
       expect([path, await status(rig, path, forwarded())]).toEqual([path, 403])
@@ -330,7 +330,7 @@ describe("an HTTP question", () => {
   })
 })
 
-/** Of the response to these very bytes. */
+/** First line of the response to exactly these bytes. */
 async function firstLine(rig: Rig, bytes: string): Promise<string> {
   const socket = connect({ host: "127.0.0.1", port: rig.port })
   socket.end(bytes)
@@ -338,7 +338,7 @@ async function firstLine(rig: Rig, bytes: string): Promise<string> {
   return Buffer.concat(received).toString("latin1").split("\r\n")[0] ?? ""
 }
 
-it("decides an AuthZEN question as Envoy's about the same request, tokens included", async () => {
+it("decides an AuthZEN question like Envoy's about the same request, tokens included", async () => {
   const { publicKey, privateKey } = await generateKeyPair("ES256")
   const issuer = "https://issuer.example"
   const signed = (subject: string) =>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A real `merlond authorizer` asked by an xserver and by AuthZEN, and OPA in its place: verdicts are those of an xserver with the
-// same policies.
+// A real `merlond authorizer`, queried by an xserver and by AuthZEN, and OPA in its place: verdicts are those of an
+// xserver with the same policies.
 
 import { once } from "node:events"
 import { writeFileSync } from "node:fs"
@@ -29,7 +29,7 @@ describe("xserver with a CUSTOM policy", () => {
     ["gRPC", { protocol: "grpc" }, []],
     ["HTTP", { protocol: "http", pathPrefix: "/ext-authz" }, []],
     ["AuthZEN", { protocol: "authzen" }, ["--authzen", "--trust-peer", "authzen", "--trust-address", "authzen"]],
-  ])("decides as one with the policies themselves, asking by %s", async (_, how, args) => {
+  ])("decides like one with the policies themselves, asking by %s", async (_, how, args) => {
     const authorizer = await rig.startAuthorizer(args)
     const provider = {
       ...how,
@@ -52,11 +52,11 @@ describe("xserver with a CUSTOM policy", () => {
   })
 })
 
-it("decides as xserver does, asked by AuthZEN", async () => {
+it("decides like xserver, asked by AuthZEN", async () => {
   const authorizer = await rig.startAuthorizer(["--authzen", "--trust-peer", "authzen", "--trust-address", "authzen"])
   await fc.assert(
     fc.asyncProperty(rig.asked, async ({ method, path, headers }) => {
-      // Such a header is denied, because nothing obliges the caller of the API to remove it.
+      // Such a header is denied, because a caller of the API need not remove it.
       const { x_user: _, ...sent } = headers
       const { status, application: seen } = await rig.ask(rig.xserver.port, { method, path, headers: sent })
       const response = await fetch(`${authorizer.url}/access/v1/evaluation`, {
@@ -90,7 +90,7 @@ allow := {"allowed": true, "headers": {"x-user": "opa", "x-secret": "1"}} if {
 }
 `
 
-  it("allows and denies as its policy says, and denies when it is gone", async () => {
+  it("allows and denies as its policy says, and denies when it is down", async () => {
     const folder = rig.folder("opa")
     const port = await freePort()
     writeFileSync(join(folder, "policy.rego"), REGO)

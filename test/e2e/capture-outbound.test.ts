@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls out of a captured Pod: a program connects to the node, and either the node answers or the Pod's proxy does, with
-// the destination that the program meant. Real rules in network namespaces: one pair for each program that sets rules, which
-// replace those of the case before.
+// Calls out of a captured Pod: a program connects to the node, and either the node answers or the Pod's proxy, which
+// reports the original destination. Real rules in network namespaces: one pair for each program that sets rules; the
+// rules of each case replace those before.
 // @module-tag needs/network-namespaces
 // @module-tag needs/python3
 
@@ -46,7 +46,10 @@ for host, family, level in (("127.0.0.1", socket.AF_INET, socket.IPPROTO_IP), ("
     threading.Thread(target=serve, args=(listener, level)).start()
 print("listening", flush=True)
 `
-/** Our proxy, as a user whose calls the rules redirect: tells of each loop, and how many connections it had accepted by then. */
+/**
+ * Our proxy, as a user whose calls the rules redirect: prints each loop, and how many connections it had accepted by
+ * then.
+ */
 const LOOPING = `
   const [xclient, native] = process.argv.slice(1)
   Promise.all([import(xclient), import(native)]).then(async ([{ CapturedProxy, WorkloadCalls }, { loadLibc }]) => {
@@ -63,7 +66,7 @@ const LOOPING = `
     await new CapturedProxy({ book, outbound, requests, log, destinationOf, isControlPlaneAway: () => false }).listen(15011)
     console.log("listening")
   })`
-/** Programs of several users, one call after the other: prints what each is answered, or its error. */
+/** Makes one call after the other as several users, and prints the response or the error of each. */
 const CALLER = `
   const { connect } = require("node:net")
   const { createSocket } = require("node:dgram")
@@ -92,7 +95,7 @@ interface Call {
   readonly kind?: "tcp" | "udp"
 }
 
-/** The addresses of one version of IP. */
+/** The addresses of one IP version. */
 interface Addresses {
   readonly node: string
   readonly pod: string
@@ -130,7 +133,7 @@ for (const [program, tags] of RULE_PROGRAMS) {
     })
     afterAll(() => network.end())
 
-    /** Over IPv4 and IPv6: each call beside its answer. */
+    /** Checks the calls over IPv4 and IPv6: each call with its expected response. */
     async function expectAnswers(
       calls: (at: Addresses, version: Version) => readonly (readonly [Call, string])[],
       from: Side = "pod",
@@ -144,14 +147,14 @@ for (const [program, tags] of RULE_PROGRAMS) {
       expect(found).toEqual(all)
     }
 
-    // First: iptables keeps the chain of outbound calls where later rules ask for none.
-    it("leaves calls alone unless asked", async () => {
+    // Must run first: iptables keeps the chain for outbound calls even if later rules do not need it.
+    it("ignores outbound calls by default", async () => {
       network.capture(program)
       await expectAnswers(({ node }) => [[{ host: node }, "node"]])
     })
 
     describe("on request", () => {
-      // Twice: an init container that is started again changes nothing.
+      // Twice: a restarted init container changes nothing.
       beforeAll(() => {
         for (let time = 0; time < 2; time++) network.capture(program, ...OUTBOUND)
       })
@@ -177,7 +180,7 @@ for (const [program, tags] of RULE_PROGRAMS) {
 
       it("passes UDP", () => expectAnswers(({ node }) => [[{ host: node, kind: "udp" }, "node"]]))
 
-      it("still rejects connections to the proxy's port and to undeclared ones", () =>
+      it("still rejects connections to the proxy's port and to undeclared ports", () =>
         expectAnswers(({ pod }) => [9999, 15_001].map(port => [{ host: pod, port }, "ECONNREFUSED"] as const), "node"))
     })
 
@@ -189,7 +192,7 @@ for (const [program, tags] of RULE_PROGRAMS) {
       ])
     })
 
-    it("redirects the calls of a proxy that runs as another user, which ends the loop at once", async () => {
+    it("redirects the calls of a proxy that runs as another user, and stops the loop at once", async () => {
       network.capture(program, "--outbound", "15011")
       const modules = ["xclient/dist/index.js", "wire/dist/native/public.js"].map(path => resolve("packages", path))
       const said = network.lines("pod", LOOPING, modules)
@@ -198,7 +201,7 @@ for (const [program, tags] of RULE_PROGRAMS) {
       for (const version of VERSIONS) {
         const [accepted, destination] = String((await said.next()).value).split(" ")
         expect(destination).toContain(at(version).node)
-        // A round may begin before the system says that the one before is connected; without an end there are thousands.
+        // A round may begin before the connect event of the one before. Without loop detection there are thousands.
         expect(Number(accepted)).toBeLessThan(20)
       }
     })
@@ -211,7 +214,7 @@ for (const [program, tags] of RULE_PROGRAMS) {
       ])
     })
 
-    // With the versions of IP over which calls to the node are redirected.
+    // The IP versions over which calls to the node are redirected.
     it.each<[name: string, flags: Readonly<Record<string, string>>, redirected: readonly Version[]]>([
       ["passes excluded blocks", { exclude: `192.0.2.0/24,2001:db8::/32,${BLOCKS.v4},${BLOCKS.v6}` }, []],
       ["redirects calls beside excluded blocks", { exclude: "192.0.2.0/24,2001:db8::/32" }, VERSIONS],

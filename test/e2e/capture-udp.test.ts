@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// UDP to a captured Pod: two network namespaces with IPv4 and IPv6 addresses, one of them with the real rules. A datagram of
-// a stranger is followed by a reply to the Pod's own request, so that nothing has to be waited for that never comes.
+// UDP to a captured Pod: two network namespaces with IPv4 and IPv6 addresses, one of them with the real rules. A reply
+// to the Pod's own request follows each datagram of a stranger, so that no test waits for a datagram that never comes.
 // @module-tag needs/network-namespaces
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { PodNetwork, RULE_PROGRAMS, type Version } from "./support/pod-network.js"
 
-/** Asks a resolver from port 53 of each address, and prints as many datagrams as must arrive there. */
+/** Sends a query from port 53 of each address, and prints as many datagrams as must arrive there. */
 const APPLICATION = `
   const sockets = []
   let missing = Number(process.argv[2])
@@ -19,7 +19,7 @@ const APPLICATION = `
     })
     socket.bind(53, host, () => socket.send("question", 5353, resolver))
   }`
-/** Lets a stranger send to the Pod that asked, then replies. */
+/** Makes a stranger send to the Pod that sent the query, then replies. */
 const RESOLVER = `
   const { createSocket } = require("node:dgram")
   const hosts = process.argv.slice(1)
@@ -47,7 +47,7 @@ for (const [program, tags] of RULE_PROGRAMS) {
     })
     afterAll(() => network.end())
 
-    /** What arrives at port 53 of the Pod, from outside and from inside, in any order. */
+    /** The datagrams that arrive at port 53 of the Pod, from outside and from inside, in any order. */
     async function expectArriving(outside: readonly string[], inside: readonly string[]): Promise<void> {
       const { pod, node } = network.addresses
       const pairs = VERSIONS.flatMap(version => [
@@ -64,13 +64,13 @@ for (const [program, tags] of RULE_PROGRAMS) {
       expect(found.toSorted()).toEqual(expected.toSorted())
     }
 
-    // First: a stranger that was allowed once belongs to an established flow.
+    // Must run first: a stranger that was allowed once belongs to an established flow.
     it("reaches a Pod that drops UDP as a reply, and from inside", async () => {
       network.capture(program, "--udp", "refuse")
       await expectArriving(["reply"], ["reply", "stranger"])
     })
 
-    it("reaches a captured Pod where the mesh lets it pass", async () => {
+    it("reaches a captured Pod if the mesh allows it", async () => {
       network.capture(program)
       await expectArriving(["reply", "stranger"], ["reply", "stranger"])
     })

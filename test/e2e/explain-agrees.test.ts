@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `explain` says about a hypothetical request is what a running xserver does with it: generated policies, token
-// rules and modes, and requests with identities and tokens over real sockets. One data path, its configuration replaced
-// for each set of policies.
+// `explain` predicts for a hypothetical request what a running xserver does with it: generated policies, token rules
+// and modes, and requests with identities and tokens over real sockets. There is one data path, whose configuration is
+// replaced for each set of policies.
 
 import { generateKeyPairSync, type KeyObject } from "node:crypto"
 import { once } from "node:events"
@@ -84,7 +84,7 @@ function enforced(documents: readonly PolicyDocument[]): Promise<unknown> {
   return path.apply(configuration)
 }
 
-/** Where it listens, the same through all changes. */
+/** The listen address, the same through all changes. */
 const addressOf = (port: number): number => path.addresses()[port === HTTP ? 0 : 1]?.port ?? 0
 
 const metadata = (name: string) => ({ name, namespace: "foo", creationTimestamp: "2026-01-01T00:00:00Z" })
@@ -144,7 +144,7 @@ const token: fc.Arbitrary<AskedToken> = fc
   )
   .map(([claims, flaws, where]) => ({ claims, ...flaws, ...where }))
 
-/** No address is on both sides, so that they cannot be confused. */
+/** No address is used on both sides, so that they cannot be confused. */
 const SOURCES = ["127.0.0.1", "127.0.0.4"] as const
 const DESTINATIONS = ["127.0.0.2", "127.0.0.3"] as const
 
@@ -177,7 +177,7 @@ const request: fc.Arbitrary<AskedRequest> = fc.record(
   { requiredKeys: ["host", "ip", "destinationIp"] },
 )
 
-/** As a plaintext connection has it: nothing of TLS. */
+/** A plaintext connection has no SNI. */
 const sent = request.map(({ sni, ...rest }): AskedRequest => {
   const asked = rest.from === undefined || sni === undefined ? rest : { ...rest, sni }
   return { ...asked, port: asked.protocol === "tcp" ? TCP : HTTP }
@@ -190,7 +190,7 @@ async function signed({ claims, expired, forged }: AskedToken): Promise<string> 
     .sign(key)
 }
 
-/** The bytes of the request, its token signed with the issuer's key. */
+/** The bytes of the request, with its token signed with the issuer's key. */
 async function written(asked: AskedRequest): Promise<string> {
   const { method = "GET", host, headers = {}, token: asToken } = asked
   let target = asked.path ?? "/"
@@ -205,7 +205,7 @@ async function written(asked: AskedRequest): Promise<string> {
   return [`${method} ${target} HTTP/1.1`, `host: ${host}`, ...lines, "connection: close", "", ""].join("\r\n")
 }
 
-/** What comes back until the end; nothing where it is closed without a word. */
+/** Everything that is received until the end; empty if the connection is closed without a response. */
 async function answered(asked: AskedRequest): Promise<string> {
   const { ip, destinationIp: host, port = HTTP } = asked
   const at = { host, port: addressOf(port), localAddress: ip }
@@ -216,7 +216,7 @@ async function answered(asked: AskedRequest): Promise<string> {
       ? connect(at)
       : connectTls({
           ...{ ...at, cert: leaf.certificate, key: leaf.privateKey, rejectUnauthorized: false },
-          // As members of the mesh offer it, so that a TCP port knows whose TLS it is.
+          // The mesh's ALPN, so that a TCP port recognises the mesh's TLS.
           ALPNProtocols: asked.protocol === "tcp" ? [mesh.names.mesh] : ["http/1.1"],
           ...(asked.sni === undefined ? {} : { servername: asked.sni }),
         })
@@ -245,7 +245,10 @@ function expected(trial: Trial, asked: AskedRequest): { readonly status: number 
   return verdict === "allow" ? { status: 200, body: "ok" } : { status, body }
 }
 
-/** What is addressed: of other generated rules few look at it alone, and fewer name an address that is there. */
+/**
+ * Policies on destinations: other generated rules rarely depend on them alone, and even more rarely name an existing
+ * address.
+ */
 const addressed: fc.Arbitrary<readonly PolicyDocument[]> = fc
   .array(
     fc
@@ -300,7 +303,7 @@ const onlyAt = (key: string, value: string): PolicyDocument => ({
   ...{ apiVersion, kind: "AuthorizationPolicy", metadata: metadata("at") },
   spec: { rules: [{ when: [{ key, values: [value] }] }] },
 })
-/** Each stage settles one of these, and each address and port. */
+/** Examples that each stage, each address and each port decides. */
 const EXAMPLES: [readonly PolicyDocument[], AskedRequest[]][] = [
   [
     [authorization("in", "ALLOW", "/a*"), authorization("out", "DENY", "/ab"), jwt],
@@ -318,13 +321,13 @@ const EXAMPLES: [readonly PolicyDocument[], AskedRequest[]][] = [
 ]
 
 it(
-  "says of every request what xserver does with it",
+  "predicts for every request what xserver does with it",
   async () => {
     const seen = new Set<string>()
     await fc.assert(
       fc.asyncProperty(sets, fc.array(sent, { minLength: 4, maxLength: 10 }), async (documents, requests) => {
         await enforced(documents)
-        // Tokens are described by their claims, and keys stood in for; xserver got tokens that the issuer signed.
+        // Tokens are described by their claims, without keys; xserver got tokens that the issuer signed.
         const trial = new Trial(documents, workload, mesh, now)
         for (const asked of requests) {
           expect(await done(asked), JSON.stringify(asked)).toEqual(expected(trial, asked))

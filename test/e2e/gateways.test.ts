@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Real gateways ask a real `merlond authorizer`, with the configurations that people copy from the documentation. What they
-// allow, and how the application sees it, is what an xserver with the same policies allows.
+// Real gateways query a real `merlond authorizer`, with the configurations that users copy from the documentation. They
+// allow, and forward to the application, exactly what an xserver with the same policies does.
 
 import { once } from "node:events"
 import { writeFileSync } from "node:fs"
@@ -46,7 +46,7 @@ describe("Envoy", { tags: ["needs/envoy"] }, () => {
     more: object = {},
     settings: object = {},
   ): Promise<Envoy> {
-    // The page's timeout is a gateway's; a machine that runs tests may be slower.
+    // The documented timeout suits a production gateway; a test machine may be slower.
     const authz = filters.map((filter): unknown => parse(filter.replace("timeout: 1s", "timeout: 60s")))
     const router = type("envoy.extensions.filters.http.router.v3.Router")
     const manager = {
@@ -83,7 +83,7 @@ describe("Envoy", { tags: ["needs/envoy"] }, () => {
     return envoy
   }
 
-  it("decides as xserver does, asking by gRPC", async () => {
+  it("decides like xserver, asking by gRPC", async () => {
     const authorizer = await rig.startAuthorizer([])
     const envoy = await gateway(authorizer, [documented(PAGE, "envoy", "grpc_service")], http2)
     await rig.agreesWithXserver(envoy.port)
@@ -92,7 +92,7 @@ describe("Envoy", { tags: ["needs/envoy"] }, () => {
     await rig.deniesAllWith(envoy.port, 403)
   })
 
-  it("denies gRPC calls with the status of a deny response, as xserver does", async () => {
+  it("denies gRPC calls with the status of a deny response, like xserver", async () => {
     const authorizer = await rig.startAuthorizer([])
     const envoy = await gateway(authorizer, [documented(PAGE, "envoy", "grpc_service")], http2)
     for (const [path, grpcStatus] of [
@@ -104,9 +104,9 @@ describe("Envoy", { tags: ["needs/envoy"] }, () => {
     }
   })
 
-  it("decides as xserver does, with the filters of Istio's ingress gateway", async () => {
+  it("decides like xserver, with the filters of Istio's ingress gateway", async () => {
     const authorizer = await rig.startAuthorizer([])
-    // As pilot/pkg/security/authz/builder of Istio writes them for the page's policy.
+    // As pilot/pkg/security/authz/builder of Istio generates them for the documented policy.
     const asked = `
       name: envoy.filters.http.rbac
       typed_config:
@@ -138,7 +138,7 @@ describe("Envoy", { tags: ["needs/envoy"] }, () => {
     await rig.deniesAllWith(envoy.port, 403)
   })
 
-  it("decides as xserver does, asking by HTTP", async () => {
+  it("decides like xserver, asking by HTTP", async () => {
     const authorizer = await rig.startAuthorizer([])
     const envoy = await gateway(authorizer, [documented(PAGE, "envoy", "http_service")])
     await rig.agreesWithXserver(envoy.port)
@@ -147,9 +147,9 @@ describe("Envoy", { tags: ["needs/envoy"] }, () => {
 })
 
 describe("Envoy Gateway", { tags: ["needs/envoy", "needs/egctl"] }, () => {
-  it("decides as xserver does, with a SecurityPolicy", async () => {
+  it("decides like xserver, with a SecurityPolicy", async () => {
     const authorizer = await rig.startAuthorizer([])
-    // The page's timeout is a gateway's; a machine that runs tests may be slower.
+    // The documented timeout suits a production gateway; a test machine may be slower.
     const policy = documented(PAGE, "yaml", "kind: SecurityPolicy").replace("timeout: 1s", "timeout: 60s")
     const { application } = rig
     const envoy = await Envoy.configured(gateway =>
@@ -167,7 +167,7 @@ describe("Envoy Gateway", { tags: ["needs/envoy", "needs/egctl"] }, () => {
 })
 
 describe("Contour", { tags: ["needs/contour", "needs/envoy", "needs/kubectl"] }, () => {
-  it("decides as xserver does, asking an ExtensionService", async () => {
+  it("decides like xserver, asking an ExtensionService", async () => {
     const authorizer = await rig.startAuthorizer([])
     const configuration = documented(PAGE, "yaml", "globalExtAuth").replace("1s", "60s")
     const resources = documented(PAGE, "yaml", "kind: ExtensionService")
@@ -205,7 +205,7 @@ describe("Traefik", { tags: ["needs/traefik"] }, () => {
     return port
   }
 
-  it("decides as xserver does, asking by forwardAuth", async () => {
+  it("decides like xserver, asking by forwardAuth", async () => {
     const authorizer = await rig.startAuthorizer(["--forward-auth", "traefik"])
     const port = await gateway(authorizer)
     await rig.agreesWithXserver(port, status => status, withoutUnderscores(rig.asked))
@@ -217,7 +217,7 @@ describe("Traefik", { tags: ["needs/traefik"] }, () => {
   })
 })
 
-/** The gRPC status of a response that has only trailers. */
+/** The gRPC status of a response that consists of trailers only. */
 async function callGrpc(port: number, path: string): Promise<unknown> {
   const session = connect(`http://127.0.0.1:${port}`)
   const headers = { ":method": "POST", ":path": path, ":authority": "shop.example", "content-type": "application/grpc" }
@@ -244,7 +244,7 @@ describe("HAProxy", { tags: ["needs/haproxy"] }, () => {
     const port = await freePort()
     const script = documented(PAGE, "lua", "register_action")
       .replace("127.0.0.1:9000", `127.0.0.1:${authorizer.port}`)
-      // The page's timeout is a gateway's; a machine that runs tests may be slower.
+      // The documented timeout suits a production gateway; a test machine may be slower.
       .replace("timeout = 1000", "timeout = 60000")
     const configuration = documented(PAGE, "haproxy", "lua.authorize")
       .replace("/etc/haproxy/authorize.lua", join(folder, "authorize.lua"))
@@ -257,7 +257,7 @@ describe("HAProxy", { tags: ["needs/haproxy"] }, () => {
     return port
   }
 
-  it("decides as xserver does, asking by Lua", async () => {
+  it("decides like xserver, asking by Lua", async () => {
     const authorizer = await rig.startAuthorizer(["--forward-auth", "nginx"])
     const port = await gateway(authorizer)
     await rig.agreesWithXserver(port)
@@ -291,7 +291,7 @@ describe("nginx", { tags: ["needs/nginx"] }, () => {
     return port
   }
 
-  it("decides as xserver does, asking by auth_request", async () => {
+  it("decides like xserver, asking by auth_request", async () => {
     const authorizer = await rig.startAuthorizer(["--forward-auth", "nginx"])
     const port = await gateway(authorizer)
     await rig.agreesWithXserver(port, status => (status === 429 ? 500 : status))
@@ -316,11 +316,11 @@ describe("Caddy", { tags: ["needs/caddy"] }, () => {
     return port
   }
 
-  it("decides as xserver does, asking by forward_auth", async () => {
+  it("decides like xserver, asking by forward_auth", async () => {
     const authorizer = await rig.startAuthorizer(["--forward-auth", "caddy"])
     const port = await gateway(authorizer)
     await rig.agreesWithXserver(port)
-    // Caddy escapes a backslash, for the authorizer and for the application alike.
+    // Caddy escapes a backslash, both for the authorizer and for the application.
     await rig.deniesOtherSpellings(port, path => !path.includes("\\"))
     await authorizer.kill()
     await rig.deniesAllWith(port, 502)

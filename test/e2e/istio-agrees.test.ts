@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `explain` says of Istio's policies is what a real Envoy does that is configured as Istio configures a sidecar:
+// `explain` predicts for Istio's policies what a real Envoy does that is configured as Istio configures a sidecar:
 // generated policies, each as a pair of RBAC filters, and generated requests with identities and tokens over mTLS.
 // @module-tag needs/envoy
 
@@ -51,7 +51,7 @@ type Source = NonNullable<NonNullable<NonNullable<Rule["from"]>[number]>["source
 type Operation = NonNullable<NonNullable<NonNullable<Rule["to"]>[number]>["operation"]>
 
 const some = (...values: string[]) => fc.subarray(values, { minLength: 1, maxLength: 2 })
-/** Stands for the port on which the proxy will listen. */
+/** Placeholder for the port on which the proxy will listen. */
 const LISTENED = "1"
 
 const PRINCIPALS = some("*", ...IDENTITIES, "cluster.local/ns/foo/*", "*/sa/b", "cluster.local/ns/prod-7-eu/*")
@@ -175,7 +175,7 @@ const request: fc.Arbitrary<AskedRequest> = fc.record(
 
 const LISTENER = "envoy.extensions.filters.listener"
 
-/** One listener; the header `x-set` chooses the policy. */
+/** One listener; the header `x-set` selects the policy. */
 function sidecar(port: number, application: number, policies: readonly AuthorizationPolicy[]): object {
   const leaf = authority.issue({ uris: ["spiffe://cluster.local/ns/foo/sa/web"] })
   const rbac = (rules: object) => ({ ...type("envoy.extensions.filters.http.rbac.v3.RBAC"), rules })
@@ -262,7 +262,7 @@ function sidecar(port: number, application: number, policies: readonly Authoriza
   }
 }
 
-/** The status that Envoy answers with. */
+/** The status of Envoy's response. */
 async function answered(port: number, set: number, asked: AskedRequest): Promise<number> {
   const { method = "GET", host, path = "/", headers = {}, token, from, sni } = asked
   const more = Object.entries(headers).flatMap(([name, value]) => [value].flat().map(line => `${name}: ${line}`))
@@ -296,7 +296,7 @@ const written = fc.sample(policy, { numRuns: 300, seed }).filter(one => validate
 let sets: readonly AuthorizationPolicy[] = []
 let envoy: Envoy
 
-/** With the port on which the proxy listens. */
+/** Replaces the placeholder with the proxy's port. */
 const listening = (one: AuthorizationPolicy, port: number): AuthorizationPolicy =>
   JSON.parse(JSON.stringify(one).replaceAll(`"${LISTENED}"`, `"${port}"`)) // the same policy
 
@@ -321,7 +321,7 @@ afterAll(async () => {
   application.close()
 })
 
-it("says of every request what Envoy does with it", async () => {
+it("predicts for every request what Envoy does with it", async () => {
   const seen = new Set<string>()
   await fc.assert(
     fc.asyncProperty(fc.nat(sets.length - 1), request, async (set, described) => {

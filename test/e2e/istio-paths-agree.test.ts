@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Paths in Istio's policies are normalized as a real Envoy does it that is configured as Istio configures each mode.
+// Paths in Istio's policies are normalized like in a real Envoy that is configured as Istio configures each mode.
 // @module-tag needs/envoy
 
 import { once } from "node:events"
@@ -48,7 +48,7 @@ const piece = fc.constantFrom(
 )
 const target = fc.array(piece, { maxLength: 8 }).map(pieces => `/${pieces.join("")}`)
 
-/** The path that the application gets, or the status of the rejection. */
+/** The path that the application receives, or the status of the rejection. */
 function expected(sent: string, mode: PathNormalization): string {
   const mesh = meshConfig({ names, dialect: "istio", pathNormalization: mode })
   const program = compile([], { namespace: "foo", name: "web", labels: {} }, mesh)
@@ -133,7 +133,7 @@ afterAll(async () => {
   application.close()
 })
 
-it.each(PATH_NORMALIZATIONS)("says what %s makes of every path", async mode => {
+it.each(PATH_NORMALIZATIONS)("predicts how %s normalizes every path", async mode => {
   await fc.assert(
     fc.asyncProperty(target, async sent => {
       expect([sent, await answered(sent, mode)]).toEqual([sent, expected(sent, mode)])

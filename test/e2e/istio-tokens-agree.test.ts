@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tokens in Istio's policies are found, verified and taken out as a real Envoy does it that is configured as Istio
-// configures a sidecar: generated token rules, requests with up to three tokens, and what the application gets of them.
+// Tokens in Istio's policies are found, verified and removed like in a real Envoy that is configured as Istio
+// configures a sidecar: generated token rules, requests with up to three tokens, and what the application receives of
+// them.
 // @module-tag needs/envoy
 
 import { generateKeyPairSync } from "node:crypto"
@@ -188,14 +189,14 @@ async function sentOf({ method = "GET", preflight, headers = [], tokens }: Descr
 
 const SEEN = ["x-out", "x_out", "x-payload", "authorization", "x-token", "x-two", "cookie", "x-forwarded-proto"]
 
-/** What reaches the application, or the status of the rejection. */
+/** What the application receives, or the status of the rejection. */
 interface Result {
   readonly status: number
   readonly query: string | undefined
   readonly headers: { readonly [name: string]: string | undefined } | undefined
 }
 
-/** In the order of their names, as Envoy writes them when it has removed one. */
+/** Sorted by name, as Envoy writes them after it removed one. */
 const parametersOf = (url: string): string =>
   Array.from(new URL(url, "http://web").searchParams, String).sort().join("&")
 
@@ -233,7 +234,7 @@ async function answered(index: number, { method, target, lines }: Sent): Promise
   return { status, query: parametersOf(echoed.url), headers: echoed.headers }
 }
 
-/** One listener for each set, at the loopback address of its number. */
+/** One listener for each set, at the loopback address with its number. */
 function sidecars(port: number, application: number): object {
   return {
     clusters: [
@@ -308,7 +309,7 @@ afterAll(async () => {
   application.close()
 })
 
-it("says of every request what Envoy does with its tokens", async () => {
+it("predicts for every request what Envoy does with its tokens", async () => {
   const seen = new Map<number, number>()
   await fc.assert(
     fc.asyncProperty(fc.nat(sets.length - 1), request, async (index, described) => {

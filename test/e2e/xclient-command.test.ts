@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlond xclient` as people and scripts meet it: a process, its output, its exit code.
+// `merlond xclient` as users and scripts run it: a process, its output, its exit code.
 
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { once } from "node:events"
@@ -66,7 +66,7 @@ describe("a check", () => {
     })
   })
 
-  it("finds the only Service that the environment knows", async () => {
+  it("finds the only Service in the environment", async () => {
     const services = {
       WEB_SERVICE_HOST: "10.96.0.9",
       WEB_SERVICE_PORT: "80",
@@ -78,10 +78,10 @@ describe("a check", () => {
     expect(JSON.parse(stdout)).toMatchObject({ host: "web.app.svc.cluster.local", port: 80 })
   })
 
-  it("fails where the weights stay others", async () => {
+  it("fails if the weights do not become the expected ones", async () => {
     const expected = ["--host", "web", "--expect", "v1=90,v2=10"]
     let seen = await xclient([...expected, "--wait-timeout", "2s", "10"])
-    // On a busy machine the time may end before any weights have come.
+    // On a busy machine the time may end before any weights have arrived.
     for (let seconds = 4; /route not found/.test(seen.stderr); seconds *= 2) {
       expect(seconds).toBeLessThan(120)
       seen = await xclient([...expected, "--wait-timeout", `${seconds}s`, "10"])
@@ -100,20 +100,20 @@ describe("a check", () => {
     [["--print-route", "--watch"], /cannot be used with/],
     [[], /tell me whom to call/],
     [["--listen", "0.0.0.0:0"], /--allow-remote/],
-  ])("%j is rejected with what to write instead", async (args, message) => {
+  ])("%j is rejected with a correction", async (args, message) => {
     const { code, stderr } = await xclient(args)
     expect(code).toBe(1)
     expect(stderr).toMatch(message)
   })
 
-  it("says how to tell it who it is", async () => {
+  it("reports how to configure its identity", async () => {
     const { code, stderr } = await xclient(["--host", "web"], { MERLON_BOOTSTRAP: "" })
     expect(code).toBe(1)
     expect(stderr).toMatch(/--bootstrap FILE/)
   })
 })
 
-it("--watch follows the route until it is interrupted, and ends well", async () => {
+it("--watch follows the route until it is interrupted, and exits with 0", async () => {
   const watching = start(["--host", "web", "--watch"])
   await expect.poll(() => watching.stdout(), POLL).toMatch(/v1=50 endpoints=1,v2=50 endpoints=1\n/)
   split(20, 80)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of every size through the real process, in every framing, bit for bit, with curl at the other end.
+// Bodies of every size through the real process, in every framing, byte for byte, with curl as the client.
 // @module-tag needs/curl
 
 import { execFile } from "node:child_process"
@@ -52,14 +52,14 @@ const WAYS: readonly { name: string; scheme: string; args: () => readonly string
   { name: "HTTP/2 over mTLS", scheme: "https", args: () => ["--http2", ...mtls()] },
 ]
 const SIZES = [0, 1, 65_535, 65_536, 1_000_003, 32 * 1024 * 1024]
-/** As the application sends them. */
+/** The bytes that the application sends. */
 const SENT_BACK = Buffer.alloc(Math.max(...SIZES), "0123456789")
 
 function sha256(bytes: Buffer): string {
   return createHash("sha256").update(bytes).digest("hex")
 }
 
-/** By size. The same bytes for every way: to make and digest the largest takes longer than to carry it. */
+/** By size. All variants share them: to generate and digest the largest takes longer than to carry it. */
 const bodies = new Map<number, { readonly file: string; readonly digest: string }>()
 
 beforeAll(() => {
@@ -72,7 +72,7 @@ beforeAll(() => {
 })
 
 describe.each(WAYS)("$name", ({ scheme, args, upload = [] }) => {
-  it.each(SIZES)("carries %d bytes there and back", async size => {
+  it.each(SIZES)("carries %d bytes in both directions", async size => {
     const { file = "", digest } = bodies.get(size) ?? {}
     const url = `${scheme}://127.0.0.1:${xserver.port}`
     const common = ["-sS", "--fail", "--max-time", "280", ...args()]
@@ -88,17 +88,17 @@ describe.each(WAYS)("$name", ({ scheme, args, upload = [] }) => {
   })
 })
 
-// All connections are read into one buffer: what is one caller's must never be told to another.
-it("gives each of many callers at once its own bytes back", async () => {
+// All connections are read into one buffer: one caller's bytes must never reach another.
+it("returns to each of many concurrent callers its own bytes", async () => {
   const callers = Array.from({ length: 48 }, (_, index) => {
-    const way = WAYS[index % 4] // all there are of HTTP/1.1
+    const way = WAYS[index % 4] // all HTTP/1.1 variants
     return { way, body: randomBytes(1 + ((index * 104_729) % 700_001)), file: join(folder, `caller-${index}`) }
   })
   const answers = callers.map(async ({ way, body, file }) => {
     writeFileSync(file, body)
     const args = ["-sS", "--fail", "--fail-early", "--max-time", "140", ...(way?.args() ?? []), ...(way?.upload ?? [])]
     const url = `${way?.scheme}://127.0.0.1:${xserver.port}/echo`
-    // Twice, so that the second comes on a connection that has been used.
+    // Twice, so that the second request uses an existing connection.
     const once = ["--data-binary", `@${file}`, "-o", `${file}.back`, url]
     await run("curl", [...args, ...once, "--next", ...args, ...once.with(3, `${file}.again`)])
     return [readFileSync(`${file}.back`).equals(body), readFileSync(`${file}.again`).equals(body)]

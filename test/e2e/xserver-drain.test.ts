@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rollout on one machine: a Pod's processes end in the kubelet's order while keep-alive callers go on calling, and none of
-// their requests fails. New connections go to a second Pod from the moment the first terminates, as a Service sends them.
+// A rollout on one machine: a Pod's processes end in the kubelet's order while keep-alive callers continue to call, and
+// none of their requests fails. New connections go to a second Pod as soon as the first terminates, as with a Service.
 
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { once } from "node:events"
@@ -16,7 +16,7 @@ const MERLOND = join(import.meta.dirname, "../../packages/cli/bin/merlond.js")
 const CALLERS = 8
 const run = promisify(execFile)
 
-/** Answers with its name, and ends as well-behaved servers do: no new connections, idle ones closed. */
+/** Responds with its name, and shuts down like well-behaved servers: no new connections, idle ones closed. */
 const APPLICATION = `
   const server = require("node:http").createServer((_, reply) => reply.end(process.argv[1]))
   server.listen(0, "127.0.0.1", () => console.log(server.address().port))
@@ -46,7 +46,7 @@ async function startPod(name: string, workers: string): Promise<Pod> {
   return pod
 }
 
-/** Sends each new connection to the Pod of the moment, and leaves open ones where they are. */
+/** Sends each new connection to the current Pod, and keeps open ones where they are. */
 class Service {
   readonly #server = createServer({ allowHalfOpen: true }, socket => {
     const pod = connect({ host: "127.0.0.1", port: this.target.xserver.port, allowHalfOpen: true })
@@ -72,7 +72,7 @@ class Service {
   }
 }
 
-/** Calls again and again over one connection for as long as it is kept, and tells how each call ended. */
+/** Calls continuously over one connection for as long as it is kept, and records how each call ended. */
 class KeepAliveCaller {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
   readonly #port: number
@@ -123,7 +123,7 @@ describe.each(["1", "2"])("with %s workers", workers => {
     const port = await service.listen()
     const callers = Array.from(
       { length: CALLERS },
-      // Of requests with other methods a proxy may not repeat one that the application may have seen.
+      // A proxy may not repeat a request with a non-idempotent method that the application may have seen.
       (_, index) => new KeepAliveCaller(port, index % 2 === 0 ? "GET" : "POST"),
     )
     await eventually(async () => callers.every(({ answers }) => answers.length > 20), {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PERMISSIVE becomes STRICT while callers of both kinds keep calling: no mTLS request fails, and once the change is
-// acknowledged no plaintext request succeeds any more. And back again.
+// The mode changes from PERMISSIVE to STRICT while callers of both kinds continue to call: no mTLS request fails, and
+// once the change is acknowledged no plaintext request succeeds. Then it changes back.
 
 import http from "node:http"
 import https from "node:https"
@@ -39,7 +39,7 @@ const mtlsAgent = new https.Agent({
   cert: client.certificate,
   key: client.privateKey,
   ca: authority.certificate,
-  // The server's name is its SPIFFE id, not the address we dial.
+  // The server certificate contains its SPIFFE id, not the address that we dial.
   checkServerIdentity: () => undefined,
 })
 
@@ -62,9 +62,9 @@ function call(secure: boolean): Promise<Call> {
 }
 
 interface Calling {
-  /** Those that have ended so far, in the order of their ends. */
+  /** The calls that have ended so far, in the order in which they ended. */
   readonly calls: readonly Call[]
-  /** Until so many further calls have ended. */
+  /** Resolves when this many further calls have ended. */
   more(count: number): Promise<void>
   stop(): Promise<void>
 }
@@ -98,7 +98,7 @@ it("holds for every request under load, in both directions", async () => {
   await xserver.enforced()
   const strictFrom = performance.now()
   await more()
-  // What is on its way now may arrive when plaintext is taken again.
+  // Requests that are in flight now may arrive when plaintext is accepted again.
   const untilOpen = plain.calls.length
   xserver.configure({ policies: [mode("PERMISSIVE")] })
   await xserver.enforced()
@@ -115,12 +115,13 @@ it("holds for every request under load, in both directions", async () => {
   expect(plainCalls.slice(0, before).every(({ status }) => status === 200)).toBe(true)
 })
 
-it("a revoked certificate loses its open connections and opens no more", async () => {
+it("a revoked certificate loses its open connections and cannot open new ones", async () => {
   expect((await call(true)).status).toBe(200)
   xserver.configure({ more: { revocations: { identities: [GOOD_ID] } } })
   await xserver.enforced()
   const statuses: number[] = []
-  // The first request may only find that its connection has ended; a new connection is rejected for its certificate.
+  // The first request may only find that its connection has ended; a new connection is rejected because of its
+  // certificate.
   const tried = async (): Promise<string> => {
     statuses.push((await call(true)).status)
     return xserver.metrics()

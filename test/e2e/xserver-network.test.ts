@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Pod's network on one machine: a namespace with an IPv4 and an IPv6 address, its connections captured by the real rules.
+// A Pod's network on one machine: a namespace with an IPv4 and an IPv6 address, whose connections the real rules
+// capture.
 // @module-tag needs/network-namespaces
 
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
@@ -15,7 +16,7 @@ const NODE = { v4: "10.231.77.1", v6: "fd31:77::1" }
 const POD = { v4: "10.231.77.2", v6: "fd31:77::2" }
 const NAMESPACE = `merlon-${process.pid}`
 const LINK = `mn${process.pid}`.slice(0, 15)
-/** Answers with the caller's address, as it is told of it. */
+/** Responds with the caller's address, as the proxy reports it. */
 const APPLICATION = `
   const server = require("node:http").createServer((asked, reply) => reply.end(asked.headers["x-forwarded-for"]))
   server.listen(8080, process.argv[1], () => console.log("listening"))`
@@ -73,7 +74,7 @@ describe.each(["0.0.0.0", "::", "127.0.0.1", "::1", POD.v4, POD.v6])("an applica
     if (application !== undefined) await once(application, "exit")
   })
 
-  it("is reached through its xserver over IPv4 and IPv6, and past it over neither", async () => {
+  it("is reached through its xserver over IPv4 and IPv6, and never without it", async () => {
     expect(await answer(`http://${POD.v4}:8080/`)).toBe(NODE.v4)
     expect(await answer(`http://[${POD.v6}]:8080/`)).toBe(NODE.v6)
     for (const host of [POD.v4, `[${POD.v6}]`]) expect(await answer(`http://${host}:9999/`)).toBe("no connection")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An operator's day with the real process: ready, counted, explained, changed, restarted, drained.
+// The real process from an operator's view: ready, counted, explained, changed, restarted, drained.
 
 import { readFileSync, rmSync } from "node:fs"
 import { request } from "node:http"
@@ -33,7 +33,7 @@ const onlyReports = document("AuthorizationPolicy", "reports", {
 })
 
 describe("a denial", () => {
-  it("carries an id for its explanation, and tells the caller nothing else", async () => {
+  it("has an id for its explanation, and tells the caller nothing else", async () => {
     const xserver = await start([onlyReports])
     const response = await fetch(`${xserver.url}/secret`)
     expect([response.status, await response.text()]).toEqual([403, "RBAC: access denied"])
@@ -73,7 +73,7 @@ describe("the access log", () => {
     xserver.stopReading()
     for (let n = 0; n < 10; n++) {
       expect((await fetch(`${xserver.url}/x`, { headers: { connection: "close" } })).status).toBe(200)
-      // Longer than lines are gathered.
+      // Longer than lines are batched.
       await new Promise(resolve => setTimeout(resolve, 120))
     }
     expect(childrenOf(xserver.pid)).toEqual(children)
@@ -98,7 +98,7 @@ describe("a change", () => {
 })
 
 describe("a restart", () => {
-  it("enforces the last good configuration where the file has become unusable", async () => {
+  it("enforces the last good configuration if the file has become unusable", async () => {
     const xserver = await start([onlyReports])
     await xserver.kill()
     xserver.write("workload: nonsense")
@@ -107,7 +107,7 @@ describe("a restart", () => {
     expect(xserver.stderr).toContain("enforcing the last good configuration")
   })
 
-  it("ends with one clear sentence where there never was a good one", async () => {
+  it("exits with one clear sentence if there never was a good one", async () => {
     const xserver = await start()
     await xserver.kill()
     rmSync(`${xserver.folder}/state`, { recursive: true })
@@ -119,8 +119,8 @@ describe("a restart", () => {
   })
 })
 
-describe("the end", () => {
-  it("lets the request in flight finish, takes no new one, and exits 0", async () => {
+describe("shutdown", () => {
+  it("completes the request in flight, accepts no new one, and exits with 0", async () => {
     const xserver = await start()
     const seen = application.requests.length
     const inFlight = fetch(`${xserver.url}/delay/700`)
@@ -134,7 +134,7 @@ describe("the end", () => {
 })
 
 describe("probes and admin", () => {
-  it("answers the kubelet for the application, by declared paths only", async () => {
+  it("answers the kubelet for the application, only by declared paths", async () => {
     const probes = {
       "/app-health/httpbin/readyz": { port: application.port, path: "/status/204" },
       "/app-health/httpbin/livez": { kind: "tcp", port: application.port },
@@ -151,7 +151,7 @@ describe("probes and admin", () => {
     ).toEqual([204, 200, 503, 404])
   })
 
-  it("dumps what is enforced without the key, changes the log level, and is no page's to read", async () => {
+  it("dumps what is enforced without the key, changes the log level, and rejects pages", async () => {
     const xserver = await start([onlyReports])
     const { body } = await xserver.adminJson("/config_dump")
     expect(body).toMatchObject({ phase: "enforcing", configuration: { workload: { namespace: "foo" } } })
@@ -168,7 +168,7 @@ describe("probes and admin", () => {
 })
 
 describe("the admin port", () => {
-  it("is opened to this machine only", async () => {
+  it("is bound to this machine only", async () => {
     const elsewhere = await XserverProcess.create({ upstream: application.port, args: ["--admin", "0.0.0.0:15000"] })
     running.push(elsewhere)
     elsewhere.launch()
@@ -187,7 +187,7 @@ describe("several workers", () => {
       ),
     )
     expect(new Set(statuses)).toEqual(new Set([403]))
-    // A request counts when it is over, which its caller knows first.
+    // A request is counted when it is over, which its caller knows earlier.
     await expect
       .poll(() => xserver.metrics())
       .toMatch(/requests_total\{verdict="deny",stage="allow",policy="",code="4xx"\} 40/)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spans of a real xserver process at a real collector, and what the application is told of the trace.
+// Spans of a real xserver process at a real collector, and the trace headers that the application receives.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { eventually } from "../../packages/wire/src/testing/eventually.js"
@@ -37,14 +37,14 @@ async function start(...args: readonly string[]): Promise<XserverProcess> {
 
 async function call(path: string, headers: Record<string, string> = {}): Promise<Seen["headers"]> {
   const response = await fetch(`${xserver?.url}${path}`, { headers })
-  return ((await response.json()) as Seen).headers // what our own application answers
+  return ((await response.json()) as Seen).headers // the response of our own application
 }
 
 const collected = (count: number) =>
   eventually(async () => collector.spans.length >= count, { what: `the collector has ${count} spans` })
 
 describe("with a collector", () => {
-  it("records a request as a span of the trace that its caller is in, and tells the application", async () => {
+  it("records a request as a span in its caller's trace, and propagates it to the application", async () => {
     await start("--traces", collector.url, "--trace-ratio", "0")
     const seen = await call("/anything?token=secret", {
       traceparent: `00-${TRACE}-${SPAN}-01`,
@@ -77,7 +77,7 @@ describe("with a collector", () => {
     await eventually(async () => xserver?.stdout.includes(TRACE) === true, { what: "the access log has the trace" })
   })
 
-  it("records a denial with the policy that denied, and a failure as one", async () => {
+  it("records a denial with the policy that denied, and a failure as a failure", async () => {
     await start("--traces", collector.url, "--trace-ratio", "1")
     expect((await fetch(`${xserver?.url}/closed`)).status).toBe(403)
     await call("/status/500")
@@ -92,7 +92,7 @@ describe("with a collector", () => {
     expect(failed).toMatchObject({ status: { code: 2 }, attributes: { "error.type": "500" } })
   })
 
-  it("begins a trace where a caller's cannot be read, and passes nothing of it on", async () => {
+  it("begins a new trace if the caller's cannot be read, and forwards nothing of it", async () => {
     await start("--traces", collector.url, "--trace-ratio", "1")
     const seen = await call("/anything", { traceparent: `00-${TRACE}-${SPAN}-0x`, tracestate: "vendor=1" })
     await collected(1)
@@ -103,19 +103,19 @@ describe("with a collector", () => {
     expect(seen.tracestate).toBeUndefined()
   })
 
-  it("records nothing of a trace that its caller does not record, nor beyond its share", async () => {
+  it("records no trace that its caller does not record, and no more than its share", async () => {
     const process = await start("--traces", collector.url, "--trace-ratio", "0")
     const parent = `00-${TRACE}-${SPAN}-00`
     expect((await call("/anything", { traceparent: parent, tracestate: "vendor=1" })).traceparent).toBe(parent)
     expect((await call("/anything", { traceparent: parent, tracestate: "broken" })).tracestate).toBeUndefined()
     expect((await call("/anything")).traceparent).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/)
-    // Its end sends whatever was gathered.
+    // The shutdown sends whatever was queued.
     process.signal("SIGTERM")
     expect(await process.exit()).toBe(0)
     expect(collector.spans).toEqual([])
   })
 
-  it("serves while the collector does not want them, and counts what is lost", async () => {
+  it("serves while the collector rejects spans, and counts those that are lost", async () => {
     const process = await start("--traces", collector.url, "--trace-ratio", "1")
     collector.status = 400
     await call("/anything")
@@ -145,7 +145,7 @@ it("reads and changes nothing without a collector", async () => {
   expect(await process.metrics()).not.toContain("spans_")
 })
 
-it("says what is wrong with a collector's address or a share", async () => {
+it("reports an invalid collector address or share", async () => {
   const wrong = async (...args: readonly string[]): Promise<string> => {
     xserver = await XserverProcess.create({ upstream: application.port, args })
     xserver.launch()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What depends on names, in a mesh of another name, with kubectl in place of merlonctl.
+// Behaviour that depends on names, in a mesh of another name, with kubectl in place of merlonctl.
 // @module-tag needs/curl
 // @module-tag needs/kubectl
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clocks that are changed while everything runs, of a proxy and of the control plane, by an hour and by a year, forward
-// and back. No caller gets in that should not, nothing ends, and when the clock is right everything recovers by itself.
+// and back. No unauthorized caller is allowed, no process exits, and when the clock is right everything recovers by
+// itself.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import type { DeclaredWorkload } from "../e2e/control/support/declared-workload.js"
@@ -33,7 +34,7 @@ describe("a clock that is set (needs libfaketime)", { tags: ["needs/libfaketime"
     for (const clock of Object.values(clocks)) clock.close()
   })
 
-  /** Permitted callers get in, others do not, and all proxies enforce a change. */
+  /** Permitted callers are allowed, others are not, and all proxies enforce a change. */
   async function allIsWell(): Promise<void> {
     await expect.poll(() => httpbin.getAs(caller, "/"), SLOW).toBe(200)
     await expect.poll(() => caller.getAs(httpbin, "/"), SLOW).toBe(200)
@@ -48,7 +49,7 @@ describe("a clock that is set (needs libfaketime)", { tags: ["needs/libfaketime"
   }
 
   async function stillDenies(): Promise<void> {
-    // 0 where it does not even shake hands.
+    // 0 if the handshake fails.
     for (const path of ["/closed", "/"]) expect(await httpbin.get(path), `plaintext ${path}`).toBe(0)
     expect([0, 403]).toContain(await httpbin.getAs(caller, "/closed"))
     expect([0, 403]).toContain(await caller.getAs(httpbin, "/closed"))
@@ -57,12 +58,12 @@ describe("a clock that is set (needs libfaketime)", { tags: ["needs/libfaketime"
   it("is right to begin with", allIsWell)
 
   it.each(["+1h", "-1h", "+1y", "-1y"])(
-    "of a proxy, by %s: it keeps what it enforces, and all is well again when it is right",
+    "of a proxy, by %s: it keeps what it enforces, and recovers when the clock is right",
     async offset => {
       clocks.httpbin.set(offset)
       await taken(`http://${httpbin.address}:15021/healthz/live`, offset)
-      // By its own clock every certificate has expired or is not valid yet, except an hour ahead, which a one-day
-      // certificate outlives.
+      // By its own clock every certificate has expired or is not valid yet, except when it is an hour ahead, which a
+      // one-day certificate outlives.
       const expected = offset === "+1h" ? 200 : 0
       await expect.poll(() => httpbin.getAs(caller, "/"), SLOW).toBe(expected)
       await stillDenies()
@@ -84,7 +85,7 @@ describe("a clock that is set (needs libfaketime)", { tags: ["needs/libfaketime"
     },
   )
 
-  it("of the control plane while a certificate is renewed: the proxy keeps the one that works", async () => {
+  it("of the control plane while a certificate is renewed: the proxy keeps the valid one", async () => {
     const before = httpbin.credentials.chain
     clocks.control.set("+1y")
     await taken(`http://127.0.0.1:${mesh.control.healthPort}/healthz/live`, "+1y")
@@ -96,7 +97,7 @@ describe("a clock that is set (needs libfaketime)", { tags: ["needs/libfaketime"
     expect(httpbin.credentials.chain).toBe(before)
   })
 
-  it("of a control plane that was started so: all is well after another start", async () => {
+  it("of a control plane that was started with it: the mesh recovers after a restart", async () => {
     await mesh.control.kill()
     clocks.control.set("+1y")
     await mesh.control.run()
@@ -114,7 +115,7 @@ describe("a clock that is set (needs libfaketime)", { tags: ["needs/libfaketime"
     }
   })
 
-  /** When the process goes by its new time, as the `Date` of its answers says. */
+  /** Waits until the process uses its new time, by the `Date` of its responses. */
   async function taken(url: string, offset: string): Promise<void> {
     const hour = 3_600_000
     const off = async (): Promise<number> => {

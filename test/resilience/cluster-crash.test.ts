@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The API server under SIGKILL, seen from outside: writers and a watcher over HTTPS while the process is killed again
-// and again. What was answered is there, the revision never goes back, the watcher resumes without loss or repetition.
-// On the embedded store, on etcd, and on etcd with two servers of which one is killed while the other goes on.
+// The API server under SIGKILL, as clients see it: writers and a watcher over HTTPS while the process is killed again
+// and again. Every acknowledged write is there, the revision never goes back, and the watcher resumes without loss or
+// repetition. On the embedded store, on etcd, and on etcd with two servers of which one is killed while the other
+// continues.
 
 import { cpSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -18,7 +19,10 @@ import { KILLS, LIMIT_MS, roundsOf } from "./support/rounds.js"
 
 const WRITERS = 6
 const ROUND_MS = 60
-/** Each server is killed twice at least. A round starts a whole API server, so there are fewer than of the store alone. */
+/**
+ * Each server is killed at least twice. A round starts a whole API server, so there are fewer rounds than for the store
+ * alone.
+ */
 const ROUNDS = { ...KILLS, least: 4, budgetMs: KILLS.budgetMs / 2 }
 
 const processes: ClusterProcess[] = []
@@ -40,7 +44,7 @@ describe("an API server that is killed", () => {
     program = await bundle(clusterServer)
   })
   afterEach(async () => {
-    // Also after a failure nothing may be left running.
+    // Nothing may be left running, even after a failure.
     for (const process of processes.splice(0)) await process.kill()
     await etcd?.stop()
     etcd = undefined
@@ -120,7 +124,7 @@ async function twoServers(program: string, folder: string, etcd: string): Promis
     return process
   }
   let survivor = await start(0, spawnServer(program))
-  // Servers of one cluster show the same credentials.
+  // Servers of one cluster have the same credentials.
   cpSync(join(folders[0] ?? "", "pki"), join(folders[1] ?? "", "pki"), { recursive: true })
   let other = await start(1, spawnServer(program))
   const ledger = await firstStart(survivor)
@@ -138,7 +142,7 @@ async function twoServers(program: string, folder: string, etcd: string): Promis
     const sofar = ledger.acknowledgements
     await eventually(() => ledger.acknowledgements > sofar + WRITERS, { what: "every writer has an acknowledgement" })
     await pause(ROUND_MS * Math.random())
-    // The watcher's server is the one that goes; it resumes on the one that stays.
+    // The watcher's server is killed; it resumes on the other one.
     await other.kill()
     await watch.ended
     up = [survivor]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stores under SIGKILL: writers and a watcher at work, the process killed again and again. After every restart what was
-// acknowledged is there, the revision has not gone back, and the watcher goes on without loss or repetition.
+// Stores under SIGKILL: writers and a watcher run while the process is killed again and again. After every restart the
+// acknowledged writes are there, the revision has not gone back, and the watcher continues without loss or repetition.
 
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -18,7 +18,7 @@ import type { Place } from "./support/store-server.js"
 const WRITERS = 6
 const KEYS_PER_WRITER = 5
 const ROUND_MS = 60
-/** etcd on a busy machine: a store must not give up on it while it only waits for its turn. */
+/** On a busy machine etcd may be slow, and a store must not give up on it. */
 const PATIENCE_MS = 120_000
 
 describe("a store whose process is killed", () => {
@@ -40,7 +40,7 @@ describe("a store whose process is killed", () => {
     try {
       await crash({ endpoint: etcd.endpoint, timeoutMs: PATIENCE_MS }, async (client, round) => {
         if (round % 3 > 0) await etcd.kill()
-        // In every third round the store outlives its etcd and must tell its writers the truth about what it knows.
+        // In every third round the store outlives its etcd and must report correctly which writes it knows of.
         if (round % 3 === 1) await pause(ROUND_MS)
         await client.kill()
         if (round % 3 > 0) await etcd.launch()
@@ -53,7 +53,7 @@ describe("a store whose process is killed", () => {
 
 async function crash(place: Place, strike: (client: StoreClient, round: number) => Promise<void>): Promise<void> {
   let ledger: Ledger | undefined
-  // Loaded while its predecessor still works, so that a round costs no start-up.
+  // Loaded while its predecessor still works, so that a round does not include the start-up.
   const program = await bundle(storeServer)
   let standby = new StoreClient(program)
   let played = 0
@@ -70,7 +70,7 @@ async function crash(place: Place, strike: (client: StoreClient, round: number) 
     const before = book.acknowledgements
     const writers = Array.from({ length: WRITERS }, (_, writer) => write(client, book, writer, round))
     if (round % 10 === 9) await client.call({ do: "compact", revision: Math.max(1, book.lastSeen - 100) })
-    // Struck in the midst of work, not before it has begun.
+    // Killed in the middle of work, not before it has begun.
     await eventually(() => book.acknowledgements > before + WRITERS, { what: "every writer has an acknowledgement" })
     await pause(ROUND_MS * Math.random())
     await strike(client, round)
@@ -85,7 +85,7 @@ async function write(client: StoreClient, ledger: Ledger, writer: number, round:
   for (let n = 0; ; n++) {
     const id = `${writer}.${round}.${n}`
     const key = `/w/${writer}/${n % KEYS_PER_WRITER}`
-    // A deletion of what is not there is no change, so only what was just written is deleted.
+    // Deleting a missing key is no change, so only a key that was just written is deleted.
     const deletes = n % 7 === 6
     const target = deletes ? `/w/${writer}/${(n - 1) % KEYS_PER_WRITER}` : key
     ledger.ask(id, target, deletes)
@@ -100,7 +100,7 @@ async function write(client: StoreClient, ledger: Ledger, writer: number, round:
       if (error instanceof Died) return
       if (!(error instanceof StoreFailure)) throw error
       if (error.code === "store-unreachable") ledger.reject(id)
-      // After anything uncertain the next deletion might hit what is not there: begin anew.
+      // After an uncertain result the next deletion might hit a missing key: start over.
       n = -1
       round += 0.001
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The API server stands still, or is killed and comes back, under a control plane that goes on serving.
+// The API server hangs, or is killed and restarted, while the control plane continues to serve.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { BareProxy } from "../e2e/control/support/bare-proxy.js"
@@ -11,7 +11,7 @@ const AP = "AuthorizationPolicy"
 const CONNECTED = "merlon_control_connected_proxies"
 const SLOW = { timeout: 90_000, interval: 200 }
 
-describe("while the API server is away", () => {
+describe("while the API server is down", () => {
   let mesh: Mesh
   let httpbin: DeclaredWorkload
 
@@ -31,7 +31,7 @@ describe("while the API server is away", () => {
     expect(await httpbin.get(denied)).toBe(403)
     expect(await httpbin.get("/public")).toBe(200)
     expect((await mesh.control.health("/readyz")).status).toBe(200)
-    // Long enough that no replica may consider itself the leader any more.
+    // Long enough that no replica may still consider itself the leader.
     await expect.poll(() => mesh.control.metric("merlon_control_leader"), SLOW).toBe(0)
     expect(await mesh.control.metric(CONNECTED)).toBe(1)
     await httpbin.xserver.kill()
@@ -57,14 +57,14 @@ describe("while the API server is away", () => {
     await changeArrives("/stopped")
   })
 
-  it("because it was killed, proxies are served, and what changes afterwards arrives", async () => {
+  it("because it was killed, proxies are served, and later changes arrive", async () => {
     await mesh.cluster.kill()
     await servesMeanwhile("/stopped")
     await mesh.cluster.run()
     await changeArrives("/killed")
   })
 
-  it("a stranger with a token alone is not admitted unseen, and is admitted when the API is back", async () => {
+  it("a new proxy with only a token is not admitted, and is admitted when the API is back", async () => {
     const workload = await mesh.declare("late", { namespace: "late" })
     await mesh.cluster.kill()
     const proxy = new BareProxy(workload)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two control planes on one etcd of three, behind one address, as docs/operations/several-control-planes.md describes
-// it. While policies are written and requests are sent all the time, each of them is killed, and a member of etcd too:
+// Two control planes on a three-member etcd, behind one address, as docs/operations/several-control-planes.md describes
+// it. While policies are written and requests are sent continuously, each of them is killed, and an etcd member too:
 // acknowledged writes are there, no permitted request is denied, and no invalid policy is stored.
 
 import { type ChildProcess, spawn } from "node:child_process"
@@ -22,7 +22,7 @@ import { Program } from "../e2e/control/support/program.js"
 import { EtcdMachine, type SharedPorts } from "./support/etcd-machine.js"
 
 const BALANCER = "127.0.0.1"
-/** Between two of whatever is sent, while something is killed and otherwise. */
+/** Interval between two writes or calls, while something is killed and otherwise. */
 const DENSE_MS = 100
 const SPARSE_MS = 1_000
 const POLL = { timeout: 240_000, interval: 200 }
@@ -88,14 +88,14 @@ describe("control planes on one etcd behind one address (needs etcd and haproxy)
     return declared
   }
 
-  it("names the keys to use to a replica that has its own", async () => {
+  it("tells a replica with keys of its own which keys to use", async () => {
     const stranger = machine(3)
     const program = stranger.launch()
     expect(await program.exit()).toBe(1)
     expect(program.stderr).toContain("the servers on this etcd have other keys: copy the folder `pki`")
   })
 
-  it("an etcd and another cluster at once are rejected", async () => {
+  it("rejects an etcd and another cluster at once", async () => {
     const program = new Program(["serve", "--etcd", "http://127.0.0.1:1", "--kubeconfig", first.kubeconfig])
     expect(await program.exit()).toBe(1)
     expect(program.stderr).toContain("`--kubeconfig` names another one; give one of them")
@@ -107,7 +107,7 @@ describe("control planes on one etcd behind one address (needs etcd and haproxy)
     expect(registered).not.toContain(block)
   })
 
-  it("one of them leads and goes on leading, and whichever answers tells of the proxies of both", async () => {
+  it("one of them leads and stays the leader, and both answer for all proxies", async () => {
     const { rootNamespace } = names
     const led = async (): Promise<{ readonly holder: unknown; readonly renewed: unknown }> => {
       const { holderIdentity, renewTime } = objectOf((await api.client.get(LEASES, "merlond", rootNamespace))?.spec)
@@ -124,7 +124,7 @@ describe("control planes on one etcd behind one address (needs etcd and haproxy)
     expect(leases.map(({ metadata }) => metadata.name).sort()).toEqual(
       [1, 2].map(number => `merlon-replica-${block}.${number}`),
     )
-    // The balancer sends each question to either.
+    // The balancer sends each query to either one.
     for (let asked = 0; asked < 4; asked++) {
       await expect
         .poll(async () => {
@@ -148,7 +148,7 @@ describe("control planes on one etcd behind one address (needs etcd and haproxy)
     await goesOn()
     await load.duringWrites(() => first.kill())
     await goesOn()
-    // A workload that has never been here comes in while one of the two is gone.
+    // A new workload joins while one of the two is down.
     const late = await declare("late")
     await late.run()
     expect(await late.get("/")).toBe(200)
@@ -171,14 +171,14 @@ describe("control planes on one etcd behind one address (needs etcd and haproxy)
   })
 })
 
-/** Valid policies, one that must be rejected, and requests: all of them all the time. */
+/** Valid policies, one that must be rejected, and requests: all of them continuously. */
 class Load {
   readonly acknowledged: string[] = []
   readonly rejections: string[] = []
   readonly wrongAnswers: string[] = []
   readonly storedUnseen: string[] = []
   #stopped = false
-  /** Whether each write follows at once upon the one before. */
+  /** Whether each write immediately follows the one before. */
   #writesDense = false
   #callsDense = false
   #running: Promise<unknown> = Promise.resolve()
@@ -203,8 +203,8 @@ class Load {
   }
 
   /**
-   * Keeps a write in flight whenever the event happens, and sends many calls until the proxy has found the remaining
-   * control plane. In between, writing and calling as fast as possible would only heat the machine.
+   * Keeps a write in flight while the event happens, and sends many calls until the proxy has found the remaining
+   * control plane. At other times, writing and calling at full speed would only use CPU.
    */
   async duringWrites(event: () => Promise<unknown>): Promise<void> {
     this.#writesDense = true
@@ -212,13 +212,13 @@ class Load {
     await this.acknowledges(5)
     await event()
     this.#writesDense = false
-    // The first of them may have been on its way before.
+    // The first of them may have been in flight before.
     const written = await this.acknowledges(2)
     await expect.poll(() => this.workload.get(`/${written}`), POLL).toBe(403)
     this.#callsDense = false
   }
 
-  /** The last of so many more that were acknowledged. */
+  /** The name of the last of this many further acknowledged writes. */
   async acknowledges(more: number): Promise<string> {
     const enough = this.acknowledged.length + more
     await expect.poll(() => this.acknowledged.length, POLL).toBeGreaterThanOrEqual(enough)
@@ -264,9 +264,9 @@ class Load {
   }
 
   /**
-   * A connection that broke under a client says nothing about the request; the server's response does. If the response
-   * was lost with a member of etcd, the server says that the result is unknown, and it asks for a retry while etcd
-   * elects a leader. Neither is a rejection: it is written again, and counted then.
+   * A connection that broke says nothing about the request; the server's response does. If the response was lost with
+   * an etcd member, the server reports that the result is unknown, and it asks for a retry while etcd elects a leader.
+   * Neither is a rejection: the write is repeated, and counted then.
    */
   #note(error: unknown): void {
     if (!(error instanceof ApiError) || error.code === 0) return

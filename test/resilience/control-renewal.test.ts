@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Certificates that live for seconds: workloads that call each other never notice that theirs is replaced, and one that
-// ended while the control plane was away is replaced when it is back.
+// Certificates that live for seconds: renewals do not affect calls between workloads, and a certificate that expired
+// while the control plane was down is replaced when it is back.
 
 import { certificateFacts } from "@merlon/identity"
 import { afterAll, beforeAll, expect, it } from "vitest"
@@ -16,7 +16,7 @@ let caller: DeclaredWorkload
 const ends = ({ credentials }: DeclaredWorkload): number => certificateFacts(credentials.chain).notAfter
 
 beforeAll(async () => {
-  // Half of it is left for a renewal, which takes a busy machine seconds.
+  // Half of the lifetime is left for a renewal, which takes seconds on a busy machine.
   mesh = await Mesh.start({ args: ["--certificate-ttl", "40s"] })
   ;[httpbin, caller] = await Promise.all([mesh.workload("httpbin"), mesh.workload("caller")])
   await mesh.api.put(policy("PeerAuthentication", "mode", { mtls: { mode: "STRICT" } }))
@@ -24,7 +24,7 @@ beforeAll(async () => {
 })
 afterAll(() => mesh.close())
 
-it("certificates are renewed before they end, and no call notices", async () => {
+it("certificates are renewed before they expire, without affecting calls", async () => {
   const first = Math.max(ends(httpbin), ends(caller))
   const answers: number[] = []
   await expect
@@ -34,7 +34,7 @@ it("certificates are renewed before they end, and no call notices", async () => 
     }, SLOW)
     .toBe(true)
   expect(answers.filter(status => status !== 200)).toEqual([])
-  // The control plane's own are as short, and its streams outlive them.
+  // The control plane's own certificates are as short, and its streams outlive them.
   expect(await mesh.control.metric("merlon_control_connected_proxies")).toBe(2)
 })
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The control plane goes away, by kill -9, and comes back: what proxies do meanwhile, and what it costs to return.
+// The control plane is killed and restarted: what proxies do meanwhile, and the cost of reconnecting.
 
 import { once } from "node:events"
 import { connect, type TLSSocket } from "node:tls"
@@ -17,7 +17,10 @@ describe("restarting the control plane", () => {
   let mesh: Mesh
   let httpbin: DeclaredWorkload
   let caller: DeclaredWorkload
-  /** From before the first restart, which the first three look at: a session, and a proxy that left with what it held. */
+  /**
+   * Created before the first restart, for the first three tests: a session, and a proxy that disconnected with its
+   * state.
+   */
   let session: Buffer
   let away: DeclaredWorkload
   let held: ReadonlyMap<string, string>
@@ -49,7 +52,7 @@ describe("restarting the control plane", () => {
 
     await mesh.control.run()
     await expect.poll(() => mesh.control.metric(CONNECTED), WAIT).toBe(2)
-    // Both have said again what they enforce, so whatever was to be sent has been.
+    // Both have reported again what they enforce, so everything that had to be sent has been sent.
     await expect
       .poll(async () => (await mesh.api.condition("AuthorizationPolicy", "secret", "foo", "Enforced"))?.message, WAIT)
       .toBe("enforced by 2 of 2 proxies at generation 1")
@@ -62,7 +65,7 @@ describe("restarting the control plane", () => {
     expect(await mesh.control.metric(BYTES)).toBeGreaterThan(0)
   })
 
-  it("sends a proxy that comes back only what changed meanwhile", async () => {
+  it("sends a returning proxy only what changed meanwhile", async () => {
     await mesh.api.put(deny("one", "/changed", undefined, "bar"))
     await mesh.api.delete("AuthorizationPolicy", "two", "bar")
 
@@ -91,7 +94,7 @@ describe("restarting the control plane", () => {
     await mesh.api.put({ apiVersion: "v1", kind: "ConfigMap", metadata, data: {} })
   })
 
-  it("lets a proxy that restarts meanwhile enforce the last good configuration, with mTLS", async () => {
+  it("a proxy that restarts meanwhile enforces the last good configuration, with mTLS", async () => {
     await mesh.api.put(policy("PeerAuthentication", "mode", { mtls: { mode: "STRICT" } }))
     await mesh.api.becomes("PeerAuthentication", "mode", "foo", "Enforced", "True")
     await mesh.control.kill()
@@ -150,13 +153,13 @@ describe("restarting the control plane", () => {
     trace.save("control-restart")
   })
 
-  it("again and again loses no change that was stored", async () => {
+  it("loses no stored change in repeated restarts", async () => {
     await mesh.api.put(policy("PeerAuthentication", "mode", { mtls: { mode: "PERMISSIVE" } }))
     const paths = Array.from({ length: 12 }, (_, index) => `/chaos-${index}`)
     for (const [index, path] of paths.entries()) {
       const stored = (): Promise<string> => mesh.api.put(deny(`chaos-${index}`, path)).then(() => "stored", String)
       await expect.poll(stored, WAIT).toBe("stored")
-      // In the middle of whatever it does with it.
+      // While it is processing the change.
       if (index % 4 === 3) {
         await mesh.control.kill()
         await mesh.control.run()
@@ -169,7 +172,7 @@ describe("restarting the control plane", () => {
   })
 })
 
-/** As a proxy of this workload does. */
+/** Connects like a proxy of this workload. */
 function dial({ trustBundle, declaration }: DeclaredWorkload, session?: Buffer): TLSSocket {
   const socket = connect({
     host: "127.0.0.1",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A new root takes the place of the old one while workloads call each other: every phase with real proxies, one of them
-// away for a while.
+// A new root replaces the old one while workloads call each other: every phase with real proxies, one of them offline
+// for a while.
 
 import { setTimeout } from "node:timers/promises"
 import { signerOf as rootOf } from "@merlon/identity"
@@ -17,7 +17,7 @@ const SLOW = { timeout: 90_000, interval: 200 }
 let mesh: Mesh
 let httpbin: DeclaredWorkload
 let caller: DeclaredWorkload
-/** Every answer since the rotation began: mTLS calls in both directions, all the time. */
+/** Every response since the rotation began: mTLS calls in both directions, continuously. */
 const answers: number[] = []
 let calling = false
 let calls: Promise<void> = Promise.resolve()
@@ -25,7 +25,7 @@ let calls: Promise<void> = Promise.resolve()
 async function keepCalling(): Promise<void> {
   while (calling) {
     answers.push(await httpbin.getAs(caller, "/"), await caller.getAs(httpbin, "/"))
-    // Handshakes as fast as can be would only heat the machine.
+    // Handshakes at full speed would only use CPU.
     await setTimeout(50)
   }
 }
@@ -69,7 +69,7 @@ it("mTLS between two workloads works at every phase of a root's rotation", async
   expect((await annotations())[PHASE]).toBe("distribute")
   mute.close()
   release()
-  // Half-way, by surprise: the next one goes on where this one was.
+  // Killed halfway: the next process continues the rotation.
   await mesh.control.kill()
   await mesh.control.run()
 
@@ -81,7 +81,7 @@ it("mTLS between two workloads works at every phase of a root's rotation", async
   await expect.poll(() => [signerOf(httpbin), signerOf(caller)], SLOW).toEqual([signer, signer])
   await expect.poll(() => answers.length, SLOW).toBeGreaterThan(callsBefore + 40)
 
-  // One that was away since before the rotation comes back while the old root is still trusted.
+  // A proxy that was offline since before the rotation returns while the old root is still trusted.
   const away = await mesh.declare("away")
   expect(away.trustBundle).toContain("BEGIN CERTIFICATE")
   await away.run()
@@ -100,7 +100,7 @@ it("mTLS between two workloads works at every phase of a root's rotation", async
   expect(await httpbin.getAs(away, "/")).toBe(200)
 })
 
-it("a control plane that restarts after it is trusted by those who were there", async () => {
+it("a control plane that restarts after it is trusted by proxies from before", async () => {
   await mesh.control.kill()
   await mesh.control.run()
   await expect.poll(() => mesh.control.metric("merlon_control_connected_proxies"), WAIT).toBe(3)

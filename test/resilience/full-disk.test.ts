@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A mesh whose disk is full: proxies continue, everything can be read, a write is rejected with a message; and when
-// there is room again everything recovers by itself. The disk is a small one in a mount namespace of its own.
+// A mesh whose disk is full: proxies continue, everything can be read, and a write is rejected with a message. When
+// there is space again everything recovers by itself. The disk is a small one in a separate mount namespace.
 
 import { spawn } from "node:child_process"
 import { once } from "node:events"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A proxy's clock that is set while it runs, around the expiry of a token that it has verified and remembers, and of a caller's
-// certificate whose session it would resume.
+// A proxy's clock that is changed while it runs, around the expiry of a token that it has verified and cached, and of a
+// caller's certificate whose session it would resume.
 // @module-tag needs/libfaketime
 
 import https from "node:https"
@@ -14,13 +14,13 @@ import { WrongClock } from "./support/wrong-clock.js"
 const SLOW = { timeout: 60_000, interval: 200 }
 const MINUTES = 60
 const authority = new Authority()
-/** Good for another hour, like the token for half an hour. */
+/** Valid for another hour, as the token is for half an hour. */
 const caller = authority.issue()
 const agent = new https.Agent({
   cert: caller.certificate,
   key: caller.privateKey,
   ca: authority.certificate,
-  // The server's name is its SPIFFE id, not the address we dial.
+  // The server certificate contains its SPIFFE id, not the address that we dial.
   checkServerIdentity: () => undefined,
 })
 const clock = new WrongClock()
@@ -65,7 +65,7 @@ afterAll(async () => {
   clock.close()
 })
 
-/** 0 where it does not even shake hands. */
+/** 0 if the handshake fails. */
 function call(): Promise<number> {
   return new Promise(resolve => {
     const headers = { authorization: `Bearer ${token}` }

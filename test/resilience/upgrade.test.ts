@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A data folder that an earlier version wrote is taken over as it is: its objects, its root, what its proxies had to
-// enforce. The folder was made by `merlonctl up` with the samples, two policies and a split, at the first release.
+// A data folder of an earlier version is used unchanged: its objects, its root, and what its proxies had to enforce.
+// The folder was made by `merlonctl up` with the samples, two policies and a split, at the first release.
 // @module-tag needs/tar
 
 import { execFileSync } from "node:child_process"
@@ -47,7 +47,7 @@ it("has the same root, and enforces what was stored", async () => {
   expect((await fetch(mesh.exposed("httpbin.foo", "/headers"))).status).toBe(403)
 })
 
-it("routes as it did", async () => {
+it("routes as before", async () => {
   const { code, stdout } = await mesh.run(
     "exec",
     "consumer",

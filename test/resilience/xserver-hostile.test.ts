@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peers that mean harm, against the real process: it goes on serving others, its memory stays bounded, and when they are
+// Hostile peers against the real process: it continues to serve others, its memory stays bounded, and when they are
 // gone nothing of them is left.
 
 import { once } from "node:events"
@@ -21,7 +21,7 @@ beforeAll(async () => {
   application = await startApplication()
   const limits = [
     ...["headerTimeoutMs=1500", "sniffTimeoutMs=300000", "handshakeTimeoutMs=1500", "connections=12000"],
-    // All come from one address here; what each caller may take of the whole is tested beside xserver's data path.
+    // All connections come from one address here; the share of each caller is tested beside xserver's data path.
     "callerSharePercent=100",
   ]
   xserver = await XserverProcess.start({
@@ -95,7 +95,7 @@ it("headers that never end are cut off, and others are served meanwhile", async 
   expect(await xserver.metrics()).toMatch(/limits_hit_total\{limit="headerTimeoutMs"\} \d+/)
 })
 
-/** The first message of a real client, after which this one never sends another. */
+/** The first message of a real client; this one never sends another. */
 async function clientHello(): Promise<Buffer> {
   const server = createServer().listen(0, "127.0.0.1")
   await once(server, "listening")
@@ -115,7 +115,7 @@ it("handshakes that never end are cut off", async () => {
   await closedByServer(stuck)
 })
 
-it("connections beyond the limit are closed as they come and counted", async () => {
+it("connections beyond the limit are closed at once and counted", async () => {
   const crowd = await many(12_200)
   await eventually(async () => /limits_hit_total\{limit="connections"\} [1-9]/.test(await xserver.metrics()), {
     what: "the limit of connections is hit",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traffic of every kind for a while (seconds, and minutes in `npm run test:long`), with policies and certificates changing
-// underneath: nothing fails that should not, and the process ends with about the memory it had when it was warm.
+// Traffic of every kind for a while (seconds, and minutes in `npm run test:long`), with changes of policies and
+// certificates: no request fails unexpectedly, and the process ends with about the memory that it had after warming up.
 
 import { readFileSync } from "node:fs"
 import http from "node:http"
@@ -13,9 +13,9 @@ import { type Application, startApplication } from "../e2e/support/application.j
 import { document, XserverProcess } from "../e2e/support/xserver.js"
 
 const SECONDS = 6 * inject("effort")
-/** After which nothing is made for the first time any more. */
+/** After this, nothing is allocated for the first time any more. */
 const WARM_SECONDS = 4
-/** A machine that is busy takes longer for them than these seconds. */
+/** Minimums, because a busy machine does less in these seconds. */
 const LEAST_CALLS = 200
 const LEAST_CHANGES = 3
 const MiB = 1024 * 1024
@@ -69,7 +69,7 @@ function ask(secure: boolean, path: string, fresh = false): Promise<number> {
   })
 }
 
-/** Goes away in the midst of a response. */
+/** Disconnects in the middle of a response. */
 function abandon(): Promise<number> {
   return new Promise(resolve => {
     const socket = connect({ host: "127.0.0.1", port: xserver.port }, () => {
@@ -90,7 +90,7 @@ const TRAFFIC: readonly (readonly [expected: number, ask: () => Promise<number>]
   [200, abandon],
 ]
 
-/** For so many seconds, and on until it was enough. Returns what was unexpected. */
+/** Runs for this many seconds, and on until `isEnough`. Returns unexpected results. */
 async function traffic(seconds: number, isEnough = (): boolean => true): Promise<readonly string[]> {
   const unexpected: string[] = []
   let calls = 0

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of action.yml as they are written, in a repository of its own, with a server in place of GitHub's API.
+// The steps of action.yml as written, in a separate repository, with a server in place of GitHub's API.
 // @module-tag needs/bash
 
 import { execFileSync } from "node:child_process"
@@ -103,7 +103,7 @@ it("comments a change, uploads findings, and fails on widening", async () => {
   expect(log).not.toContain("secret")
 })
 
-it("passes the same change where only narrowing fails, and replaces its comment", async () => {
+it("passes the same change if only narrowing fails, and replaces its comment", async () => {
   comments = Array.from({ length: 101 }, (_, id) => ({ id, body: "other" }))
   comments.push({ id: 500, body: "<!-- merlon policy check -->\nformer" })
   policies("samples/answers/next")
@@ -118,7 +118,7 @@ it("passes and reports it if nothing changes", async () => {
   expect(summary).toContain("nothing changes")
 })
 
-it("never fails where it shall not", async () => {
+it("never fails if it is configured so", async () => {
   policies("samples/answers/next")
   expect(await run({ "fail-on": "never" })).toMatchObject({ failed: undefined, outputs: { result: "5" } })
 })
@@ -134,7 +134,7 @@ it("fails on mistakes as configured", async () => {
   expect(requests).toEqual([])
 })
 
-it("shows why policies cannot be compared, and fails", async () => {
+it("reports why policies cannot be compared, and fails", async () => {
   writeFileSync(
     join(repository, "policies", "bad.yaml"),
     "kind: AuthorizationPolicy\napiVersion: security.merlon.dev/v1alpha3\nspec: 7\n",
@@ -145,7 +145,7 @@ it("shows why policies cannot be compared, and fails", async () => {
   expect([comments.length, used]).toEqual([1, []])
 })
 
-it("compares the first policies of a repository with none", async () => {
+it("compares the first policies of a repository with an empty set", async () => {
   git("mv", "policies", "first")
   expect(await run({ policies: "first", "fail-on": "never" })).toMatchObject({
     failed: undefined,
@@ -160,7 +160,7 @@ it("does not fail for a token that must not comment", async () => {
   expect(log).toContain("::warning title=Merlon::the comment was not written: GET 7/comments")
 })
 
-it("comments nowhere outside of a pull request, and asks for a revision there", async () => {
+it("does not comment outside of a pull request, and asks for a revision there", async () => {
   expect(await run({}, false)).toMatchObject({
     failed: "Compare policies",
     log: expect.stringContaining("set the input base"),

@@ -23,7 +23,7 @@ const inject = (input: string, ...args: readonly string[]): Promise<Ran> =>
   run(process.execPath, ["packages/cli/bin/merlonctl.js", "inject", "-f", "-", ...args], {}, input)
 
 describe("merlonctl inject", () => {
-  it("prints what makes Pods with an xserver in it, and everything else as it is", async () => {
+  it("prints Pod templates with an xserver, and everything else unchanged", async () => {
     const { code, out } = await inject(DEPLOYMENT)
     expect(code).toBe(0)
     const [deployment, service] = parseAllDocuments(out).map(document => document.toJS())
@@ -38,12 +38,12 @@ describe("merlonctl inject", () => {
     })
   })
 
-  it("is the same the second time", async () => {
+  it("changes nothing the second time", async () => {
     const { out } = await inject(DEPLOYMENT, "--sidecar", "plain")
     expect((await inject(out, "--sidecar", "plain")).out).toBe(out)
   })
 
-  it("says why where it cannot be done", async () => {
+  it("reports why injection is not possible", async () => {
     const { code, err } = await inject(DEPLOYMENT.replace("8080", "15021"))
     expect(code).toBe(1)
     expect(err).toContain(

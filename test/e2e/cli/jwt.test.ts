@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys and tokens as a person makes them, checked by a verifier that is not ours.
+// Keys and tokens as a user creates them, checked by a third-party verifier.
 
 import { spawn, spawnSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs"
@@ -67,14 +67,14 @@ describe("merlonctl jwt", () => {
     expect(again).toMatchObject({ code: 1, err: expect.stringContaining("`--force`") })
   })
 
-  it("signs what others verify", async () => {
+  it("signs tokens that others verify", async () => {
     const token = await mint("--iss", "me", "--sub", "alice", "--aud", "a", "--claim", 'groups=["x"]')
     const jwks = createLocalJWKSet(JSON.parse(readFileSync(file("jwks.json"), "utf8")))
     const { payload } = await jwtVerify(token, jwks, { issuer: "me", audience: "a" })
     expect(payload).toMatchObject({ sub: "alice", groups: ["x"], exp: (payload.iat ?? 0) + 3600 })
   })
 
-  it("says whether a proxy would accept a token", async () => {
+  it("reports whether a proxy would accept a token", async () => {
     const token = await mint("--iss", "me", "--sub", "alice")
     const accepted = await ctl(["jwt", "inspect", "-", "--jwks", `${url}/jwks.json`], `Bearer ${token}\n`)
     expect(accepted).toMatchObject({ code: 0, out: expect.stringMatching(/verdict\n {2}valid\n$/) })
@@ -85,12 +85,12 @@ describe("merlonctl jwt", () => {
     expect(moved).toMatchObject({ code: 3, err: expect.stringContaining("cannot fetch the key set") })
   })
 
-  it("prints the public half in the shape that a policy takes", async () => {
+  it("prints the public half in the form that a policy takes", async () => {
     const yaml = await ctl(["jwt", "jwks", "--key", file("private.jwk.json"), "-o", "yaml"])
     expect(yaml.out).toBe(`jwks: |\n  ${JSON.stringify(JSON.parse(readFileSync(file("jwks.json"), "utf8")))}\n`)
   })
 
-  it("says what is wrong with a key, and with a command line", async () => {
+  it("reports errors in a key and in a command line", async () => {
     expect(await ctl(["jwt", "mint", "--key", file("jwks.json")])).toMatchObject({
       code: 1,
       err: expect.stringContaining("holds no private key"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl mcp` as it is built, asked by the client of the protocol's own SDK, and by clients that behave badly.
+// The built `merlonctl mcp`, with the client of the protocol's own SDK and with misbehaving clients.
 
 import { spawn } from "node:child_process"
 import { once } from "node:events"
@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, it } from "vitest"
 const SERVER = { command: process.execPath, args: ["packages/cli/bin/merlonctl.js", "mcp", "--root", "samples"] }
 const HTTPBIN = { files: ["answers/next"], workloads: "manifests/httpbin.yaml" }
 
-/** The client gives up after a minute otherwise, and machines that test are busy. */
+/** The client's default is a minute, which a busy machine may exceed. */
 const PATIENT = { timeout: 240_000 }
 
 const client = new Client({ name: "test", version: "1.0.0" })
@@ -22,13 +22,13 @@ const asked = async (name: string, args: Record<string, unknown>) => {
   return { answer: structuredContent, text: JSON.stringify(content), isError }
 }
 
-it("lists tools whose schemas the SDK takes", async () => {
+it("lists tools with schemas that the SDK accepts", async () => {
   const { tools } = await client.listTools()
   expect(tools.map(({ name }) => name)).toEqual(["diff", "who-can", "what-can", "analyze", "explain", "test"])
   expect(tools.every(({ annotations }) => annotations?.readOnlyHint === true)).toBe(true)
 })
 
-it("answers each question as the command does", async () => {
+it("answers each query like the command", async () => {
   const change = { from: "answers/now", to: "answers/next", workloads: "manifests/httpbin.yaml" }
   expect((await asked("diff", change)).answer).toMatchObject({ exitCode: 5, answer: { result: "different" } })
   const equal = { ...change, to: "answers/now" }
@@ -47,7 +47,7 @@ it("answers each question as the command does", async () => {
   expect((await asked("test", { tests: ["policies"] })).answer).toMatchObject({ exitCode: 0 })
 })
 
-it("says what is wrong with a question, and goes on", async () => {
+it("reports an error in a query, and continues", async () => {
   expect(await asked("analyze", { files: ["../package.json"] })).toMatchObject({
     isError: true,
     text: expect.stringContaining("error[outside-roots]"),
@@ -61,7 +61,7 @@ it("says what is wrong with a question, and goes on", async () => {
   await client.ping()
 })
 
-it("ends a question that is cancelled", async () => {
+it("ends a cancelled query", async () => {
   const controller = new AbortController()
   const question = client.callTool({ name: "analyze", arguments: { files: ["policies"] } }, undefined, {
     signal: controller.signal,

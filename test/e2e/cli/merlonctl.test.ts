@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// merlonctl does what kubectl does, in the same words, and the two can be used in turns.
+// merlonctl behaves like kubectl, with the same output, and the two can be used alternately.
 
 import { mkdirSync, writeFileSync } from "node:fs"
 import { copyFile } from "node:fs/promises"
@@ -26,14 +26,14 @@ describe("merlonctl (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
   const kubectl = (args: string, input?: string): Promise<Ran> =>
     programs.kubectl(words(args), input === undefined ? {} : { input })
 
-  /** The same command in a namespace of each, with the same outcome. */
+  /** Runs the same command in a namespace of each, with the same outcome. */
   async function alike(args: string, input?: string): Promise<Ran> {
     const [ours, theirs] = await Promise.all([ctl(`${args} -n one`, input), kubectl(`${args} -n two`, input)])
     expect({ code: ours.code, out: ageless(ours.out) }).toEqual({ code: theirs.code, out: ageless(theirs.out) })
     return ours
   }
 
-  it("applies, patches and deletes in kubectl's words", async () => {
+  it("applies, patches and deletes with kubectl's output", async () => {
     expect((await alike("apply -f -", peer("STRICT"))).out).toBe(
       "peerauthentication.security.merlon.dev/default created\n",
     )
@@ -52,7 +52,7 @@ describe("merlonctl (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
     expect(await alike("get pa")).toMatchObject({ code: 0, out: "" })
   })
 
-  it("shows the same as kubectl, to the byte", async () => {
+  it("prints the same as kubectl, byte for byte", async () => {
     await ctl("apply -n one -f -", `${peer("STRICT", SELECTED)}---\n${configMap("<b> & 'yes'")}`)
     for (const args of [
       "get pa -n one -o yaml",
@@ -69,7 +69,7 @@ describe("merlonctl (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
     }
   })
 
-  it("alternates with kubectl: fields that either dropped from the file are gone", async () => {
+  it("alternates with kubectl: fields that either removed from the file are removed", async () => {
     await kubectl("apply -n two -f -", peer("STRICT", SELECTED))
     expect((await ctl("apply -n two -f -", peer("STRICT", SELECTED))).out).toContain("unchanged")
     await kubectl("apply -n two -f -", peer("DISABLE", SELECTED))
@@ -84,7 +84,7 @@ describe("merlonctl (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
     expect((await kubectl("get pa default -n two -o jsonpath={.spec.selector}")).out).toBe("")
   })
 
-  it("wins over what a person set by hand, and not over another tool", async () => {
+  it("overrides what a user set by hand, but not another tool", async () => {
     await ctl("apply -n one -f -", configMap("file"))
     await kubectl(`patch cm c -n one --type merge -p {"data":{"a":"hand"}}`)
     expect((await ctl("apply -n one -f -", configMap("file"))).out).toBe("configmap/c configured\n")
@@ -110,7 +110,7 @@ describe("merlonctl (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
     expect((await ctl("get cm dry -n one")).code).toBe(0)
   })
 
-  it("shows a mistake with its line, and applies the rest", async () => {
+  it("reports an error with its line, and applies the rest", async () => {
     const ran = await ctl("apply -n one -f -", `${peer("STRICKT")}---\n${configMap("rest")}`)
     expect(ran).toMatchObject({ code: 1, out: "configmap/c configured\n" })
     expect(ran.err).toContain(
@@ -131,12 +131,12 @@ describe("merlonctl (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
     ["gte pa", 2, "Did you mean get?"],
     ["get pa --kubeconfig /nowhere", 3, "`/nowhere` does not exist"],
     ["get pa --context other", 3, "knows no context `other`"],
-  ])("`%s` ends with %i and says what to do", async (args, code, message) => {
+  ])("`%s` exits with %i and says what to do", async (args, code, message) => {
     const ran = await ctl(args, configMap("x"))
     expect({ code: ran.code, err: ran.err }).toEqual({ code, err: expect.stringContaining(message) })
   })
 
-  it("says which cluster it asked where none answers", async () => {
+  it("names the cluster that does not answer", async () => {
     const kubeconfig = join(programs.folder, "dead")
     writeFileSync(
       kubeconfig,
@@ -147,7 +147,7 @@ describe("merlonctl (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
     expect(ran.err).toContain("is it running?")
   })
 
-  it("finds the local mesh of the folder it is in", async () => {
+  it("finds the local mesh of the current folder", async () => {
     const below = join(programs.folder, "project", "deep")
     mkdirSync(join(programs.folder, "project", ".merlon"), { recursive: true })
     mkdirSync(below, { recursive: true })
@@ -156,7 +156,7 @@ describe("merlonctl (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
     expect(ran).toEqual({ code: 0, out: "namespace/one\n", err: "" })
   })
 
-  it("follows changes under the same headings", async () => {
+  it("watches changes under the same headings", async () => {
     await ctl("apply -n one -f -", peer("STRICT"))
     const child = programs.follow(["get", "pa", "-n", "one", "-w"])
     try {
@@ -182,7 +182,7 @@ describe("merlonctl (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
     }
   })
 
-  it("deletes what a file, a label or all of a kind means, and never a kind by accident", async () => {
+  it("deletes what a file, a label or `--all` selects, and never a whole kind by accident", async () => {
     const labelled = configMap("x").replace("name: c", "name: d, labels: {a: b}")
     await ctl("apply -n two -f -", `${labelled}---\n${configMap("y")}`)
     expect((await ctl("delete cm -n two -l a=b")).out).toBe('configmap "d" deleted\n')
@@ -191,7 +191,7 @@ describe("merlonctl (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
     expect((await ctl("delete pa --all -n two -o name")).out).toBe("peerauthentication.security.merlon.dev/default\n")
   })
 
-  it("waits for a condition of what is stored now, not of what was", async () => {
+  it("waits for a condition of the stored version, not of an earlier one", async () => {
     for (const namespace of ["one", "two"]) {
       await kubectl(`delete pa default --ignore-not-found -n ${namespace}`)
       await kubectl(`apply -n ${namespace} -f -`, peer("STRICT"))
@@ -208,7 +208,7 @@ describe("merlonctl (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
     expect(ours.err).toContain("`Enforced` is True of what was stored before: yes")
   })
 
-  it("rejects a namespace that the document contradicts", async () => {
+  it("rejects a namespace that contradicts the document", async () => {
     const ran = await ctl("apply -n one -f -", configMap("x").replace("name: c", "name: c, namespace: two"))
     expect(ran).toMatchObject({ code: 1, err: expect.stringContaining("leave one of them out") })
   })
@@ -220,12 +220,12 @@ describe("merlonctl (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
   })
 })
 
-/** The two do not look at the same moment. */
+/** Without the ages, because the two commands run at different times. */
 function ageless(table: string): string {
   return table.replace(/\b(?:(?:\d+m)?\d+s|\d+m\b|AGE\b) */g, "AGE")
 }
 
-/** Words of a command line; none of ours holds a space. */
+/** Arguments of a command line without quoted spaces. */
 function words(line: string): readonly string[] {
   return line.split(" ")
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ties the processes of a local mesh to their supervisor, as it was built.
+// The built watchdog, which ends the processes of a local mesh when their supervisor is gone.
 
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
@@ -20,7 +20,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true })
 })
 
-/** As the supervisor starts them, with the other end of the pipe. */
+/** Started like the supervisor starts them, with the other end of the pipe. */
 function watched(code: string): ChildProcess {
   const args = ["--import", WATCHDOG, "-e", code]
   child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit", "pipe"] })
@@ -32,7 +32,10 @@ async function line(of: ChildProcess): Promise<string> {
   return text.toString("utf8").trim()
 }
 
-/** Ends one thread while it works, then starts another; from files, as threads of code in a text are given no imports. */
+/**
+ * Ends one thread while it works, then starts another. The threads are files, because `--import` does not apply to code
+ * in a string.
+ */
 const threads = (busy: string, idle: string): string => `
 const { Worker } = require("node:worker_threads")
 setInterval(() => undefined, 60_000)
@@ -51,7 +54,7 @@ it("ends a process whose supervisor is gone", async () => {
   expect(await once(held, "exit")).toEqual([null, "SIGTERM"])
 })
 
-it("holds on while threads come and go", async () => {
+it("keeps a process while its threads come and go", async () => {
   const [busy, idle] = [join(folder, "busy.cjs"), join(folder, "idle.cjs")]
   writeFileSync(
     busy,

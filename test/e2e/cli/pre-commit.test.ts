@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hooks of .pre-commit-hooks.yaml: their commands as pre-commit runs them, and pre-commit itself where it is installed.
+// The hooks of .pre-commit-hooks.yaml: their commands as pre-commit runs them, and pre-commit itself if it is
+// installed.
 
 import { execFileSync, spawnSync } from "node:child_process"
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -38,7 +39,7 @@ beforeAll(() => {
     for (const file of ["only-consumer.yaml", "peer-strict.yaml", "only-consumer.test.yaml"])
       cpSync(`samples/policies/${file}`, at(name, "policies", file))
   }
-  // A rule without effect, and a test that expects something else than the policy does.
+  // A rule without effect, and a test with another expectation than the policy.
   writeFileSync(
     at("bad", "policies", "only-consumer.yaml"),
     readFileSync("samples/policies/only-consumer.yaml", "utf8").replace("ALLOW", "DENY"),
@@ -48,7 +49,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** As pre-commit does for a hook that takes no file names. */
+/** As pre-commit runs a hook that takes no file names. */
 const run = ({ entry, args }: Hook, place: string) =>
   spawnSync("sh", ["-c", `${entry} ${args.join(" ")}`], { cwd: at(place), env, encoding: "utf8" })
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What people read of commands that need a whole mesh: `promote` and `wait` as goldens (`npx vitest run -u` writes them anew),
-// and `describe workload` with rights in one namespace alone.
+// The output of commands that need a whole mesh: `promote` and `wait` as golden files (`npx vitest run -u` updates
+// them), and `describe workload` with permissions in one namespace only.
 // @module-tag needs/kubectl
 
 import { spawn } from "node:child_process"
@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => mesh.close())
 
-/** As a person sees it: what is said where, and with which code it ends. */
+/** What a user sees: both outputs and the exit code. */
 async function typed(args: readonly string[], kubeconfig = mesh.control.kubeconfig): Promise<string> {
   const { code, out, err } = await merlonctl(args, kubeconfig)
   const told = err === "" ? "" : `--- on standard error:\n${err}`
@@ -53,7 +53,7 @@ describe("promote", () => {
       rules: [{ to: [{ operation: { methods: ["GET"], paths: [path] } }] }],
     })
 
-  it("shows what becomes of which requests, and asks first", async () => {
+  it("shows which requests change, and asks first", async () => {
     await mesh.api.put(shadow("no-admin", "/admin/*"))
     const promote = ["promote", "authorizationpolicy/no-admin", "-n", "foo"]
     const texts = [await typed(promote), await typed([...promote, "--yes"]), await typed(promote)]
@@ -72,7 +72,7 @@ describe("promote", () => {
 })
 
 describe("wait", () => {
-  it("tells what it has waited for, and why it is in vain", async () => {
+  it("reports what it waited for, and why it waited in vain", async () => {
     await mesh.api.put(policy(AP, "late", { selector: { matchLabels: { app: "web" } }, rules: [{}] }))
     await mesh.api.put(policy(AP, "nobody", { selector: { matchLabels: { app: "wep" } }, rules: [{}] }))
     const patient = ["-n", "foo", "--timeout", "2m"]
@@ -90,7 +90,7 @@ describe("wait", () => {
   })
 })
 
-describe("describe workload, with rights in one namespace alone", () => {
+describe("describe workload, with permissions in one namespace only", () => {
   beforeAll(async () => {
     const opened = { action: "DENY", rules: [{ to: [{ operation: { paths: ["/root/*"] } }] }] }
     await mesh.api.put(policy(AP, "root", opened, "merlon-system"))
@@ -98,7 +98,7 @@ describe("describe workload, with rights in one namespace alone", () => {
     await mesh.workload("other", { namespace: "bar" })
   })
 
-  it("a viewer sees everything but who can call it, and why that is missing", async () => {
+  it("a viewer sees everything but the possible callers, and why those are missing", async () => {
     const viewer = await user("viewer", "view")
     const { code, out } = await merlonctl(["describe", "workload", "web", "-n", "foo", "-o", "json"], viewer)
     expect(code).toBe(0)
@@ -110,18 +110,18 @@ describe("describe workload, with rights in one namespace alone", () => {
       calls: [],
     })
     const used = new Map<string, unknown>(told.policies.map((one: Described) => [one.policy, one.uses?.[0]?.field]))
-    // Users whom a policy of the root namespace governs may know that it is in force; they may not see how it is used.
+    // Users may know that a policy of the root namespace that applies to them is enforced, but not how it is used.
     expect(used.has("merlon-system/root")).toBe(true)
     expect(used.get("merlon-system/root")).toBeUndefined()
     expect(used.get("foo/no-admin")).toBe("spec.rules[0]")
-    // Without the policies of the root namespace a proof would be one of another mesh.
+    // A proof without the policies of the root namespace would be wrong.
     expect(told.callers).toMatchObject({ missing: expect.stringMatching(/forbidden/) })
     const text = (await merlonctl(["describe", "workload", "web", "-n", "foo"], viewer)).out
     expect(text).toMatch(/forbidden/)
     expect(text).not.toContain("(proved)")
   })
 
-  it("an editor sees that too, with the policies that they cannot read", async () => {
+  it("an editor sees those too, including the effect of policies that they cannot read", async () => {
     const editor = await user("editor", "edit")
     await vi.waitFor(async () => {
       const { out } = await merlonctl(["describe", "workload", "web", "-n", "foo", "-o", "json"], editor)
@@ -142,7 +142,7 @@ interface Described {
   readonly uses?: readonly { readonly field?: string }[]
 }
 
-/** The kubeconfig of an account that has the role in `foo` and nothing elsewhere. */
+/** The kubeconfig of an account that has the role in `foo` and nowhere else. */
 async function user(name: string, role: string): Promise<string> {
   await mesh.api.ensure({ apiVersion: "v1", kind: "ServiceAccount", metadata: { name, namespace: "foo" } })
   await mesh.api.kubectl(`create rolebinding ${name} -n foo --clusterrole ${role} --serviceaccount foo:${name}`)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl test --watch` as a policy author has it open: a real process, and files that change under it.
+// `merlonctl test --watch` as a policy author uses it: a real process, and files that change while it runs.
 
 import { spawn } from "node:child_process"
 import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
@@ -43,14 +43,14 @@ it("runs again on changes, survives unreadable files, and stops on a signal", as
   })
   const ended = new Promise<number | null>(resolve => child.once("close", resolve))
   const waits = (): number => told.split("waiting for changes").length - 1
-  /** The last run that is over, after so many before. */
+  /** Waits for a complete run after `before` earlier ones. */
   const run = (before: number, seen: RegExp): Promise<void> =>
     vi.waitFor(() => {
       expect(`${out}\n${told}`).toMatch(seen)
       expect(waits()).toBeGreaterThan(before)
     }, POLL)
 
-  // It is watched from before it could be read for the first time.
+  // The file is watched although it could not be read yet.
   await run(0, /readers\.yaml.*spec\.rules\[0\]/)
   let before = waits()
   writeFileSync(join(folder, "readers.yaml"), policy("GET"))
@@ -60,7 +60,7 @@ it("runs again on changes, survives unreadable files, and stops on a signal", as
   writeFileSync(join(folder, "readers.yaml"), policy("PUT"))
   await run(before, /✗ people read(?:.|\n)*0 passed, 1 failed/)
 
-  // As editors save: another file in its place.
+  // As editors save: a new file replaces the old one.
   before = waits()
   writeFileSync(join(folder, "new"), policy("nothing: is"))
   renameSync(join(folder, "new"), join(folder, "readers.yaml"))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A declared workload: its Pod, its token and the files that its proxy starts from.
+// A declared workload: its Pod, its token and the files with which its proxy starts.
 
 import { readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -29,7 +29,7 @@ describe("merlonctl workload (needs kubectl)", { tags: ["needs/kubectl"] }, () =
     return JSON.parse((await programs.kubectl(["create", "-o", "json", "-f", "-"], { input })).out).status
   }
 
-  it("says what is missing before it makes anything", async () => {
+  it("reports what is missing before it creates anything", async () => {
     expect(await ctl("workload add w -n nowhere")).toMatchObject({
       code: 1,
       err: expect.stringContaining("`kubectl create namespace nowhere` makes it"),
@@ -63,7 +63,7 @@ describe("merlonctl workload (needs kubectl)", { tags: ["needs/kubectl"] }, () =
     expect(statSync(join(out, "token")).mode & 0o777).toBe(0o600)
   })
 
-  it("gives it a token that is good for this Pod and for the mesh's authority alone", async () => {
+  it("gives it a token that is valid only for this Pod and the mesh's authority", async () => {
     const status = await reviewed(readFileSync(join(out, "token"), "utf8"))
     expect(status).toMatchObject({
       authenticated: true,
@@ -75,7 +75,7 @@ describe("merlonctl workload (needs kubectl)", { tags: ["needs/kubectl"] }, () =
     })
   })
 
-  it("lists what is declared and nothing that runs", async () => {
+  it("lists declared workloads and no running Pods", async () => {
     const pod = {
       apiVersion: "v1",
       kind: "Pod",
@@ -91,7 +91,7 @@ describe("merlonctl workload (needs kubectl)", { tags: ["needs/kubectl"] }, () =
     expect(await ctl("workload list -n two")).toMatchObject({ code: 0, out: "" })
   })
 
-  it("can be repeated: labels follow, the token is new, immutable fields are rejected", async () => {
+  it("can be repeated: labels are updated, the token is new, immutable fields are rejected", async () => {
     const before = readFileSync(join(out, "token"), "utf8")
     const again = await ctl(
       `workload add bin-1 -n one --labels app=bin --port 8080/http --port 9090 --service-account bin --out ${out}`,
@@ -105,7 +105,7 @@ describe("merlonctl workload (needs kubectl)", { tags: ["needs/kubectl"] }, () =
     expect(running).toMatchObject({ code: 1, err: expect.stringContaining("choose another name") })
   })
 
-  it("takes it back, and the token ends with it", async () => {
+  it("removes it, and invalidates its token", async () => {
     expect(await ctl("workload remove runs -n one")).toMatchObject({
       code: 1,
       err: expect.stringContaining("something runs"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Admission as people meet it: the real kubectl, an API server that asks our webhooks over TLS, and what is stored then.
+// Admission with the real kubectl and an API server that calls our webhooks over TLS, and what is stored afterwards.
 // @module-tag needs/openssl
 
 import { mkdtemp, rm } from "node:fs/promises"
@@ -37,7 +37,7 @@ interface Service extends KubernetesObject {
   readonly spec: { readonly ports: readonly { readonly targetPort: number | string }[] }
 }
 
-/** In a cluster of one workload. */
+/** In a cluster with one workload. */
 function reviewOf(mesh: MeshConfig, question: ReviewQuestion | RemovalQuestion): Assessment {
   const answering = new Answering(mesh)
   const web = { namespace: "foo", name: "web-1", labels: { app: "web" } }
@@ -154,7 +154,7 @@ spec:
       expect(await client.get(policyTypes(names).AuthorizationPolicy, "ap", "foo")).toBeUndefined()
     })
 
-    it("lets kubectl print warnings, from the document and from the cluster", async () => {
+    it("makes kubectl print warnings, from the document and from the cluster", async () => {
       const spec = "{selector: {matchLabels: {app: wbe}}, rules: [{to: [{operation: {methods: [get]}}]}]}"
       const { code, out, err } = await k("apply -f -", authorizationPolicy(spec))
       expect([code, out]).toEqual([0, `authorizationpolicy.${names.securityGroup}/ap created\n`])
@@ -178,7 +178,7 @@ spec:
       }
     }
 
-    it("puts an xserver on 15080 before a pod of a labelled namespace, and not before others", async () => {
+    it("injects an xserver on 15080 into a pod of a labelled namespace, and no other", async () => {
       for (const [name, namespace] of [
         ["in", "foo"],
         ["out", "bar"],
@@ -195,14 +195,14 @@ spec:
       expect((await containers("out", "bar")).names).toEqual(["app"])
     })
 
-    it("obeys the pod's own label, both ways", async () => {
+    it("follows the pod's own label, both ways", async () => {
       await k("create -f -", pod("without", "foo", "false"))
       await k("create -f -", pod("with", "bar", "true"))
       expect((await containers("without", "foo")).names).toEqual(["app"])
       expect((await containers("with", "bar")).names).toContain(xserver)
     })
 
-    it("makes pods that the API server accepts, with generated names and on a dry run", async () => {
+    it("produces pods that the API server accepts, with generated names and on a dry run", async () => {
       expect(await k("create --dry-run=server -f -", pod("dry", "foo"))).toMatchObject({ code: 0 })
       expect((await containers("dry", "foo")).found).toBeUndefined()
       const generated = pod("x", "foo").replace("name: x,", "generateName: web-,")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole control plane on a cluster, from the first start to a policy in force, with no more rights than we tell people
-// to give it. The same must happen on a real kube-apiserver, which checks what it stores and calls webhooks in its own way.
+// A whole control plane on a cluster, from the first start to an enforced policy, with only the documented permissions.
+// The same must work on a real kube-apiserver, which validates objects and calls webhooks in its own way.
 
 import { execFile } from "node:child_process"
 import { readFileSync } from "node:fs"
@@ -67,12 +67,12 @@ describe("a control plane on a cluster (needs kubectl)", { tags: ["needs/kubectl
       asked.end()
     })
 
-  it("teaches the cluster its kinds", async () => {
+  it("installs its kinds", async () => {
     const waited = await mesh.api.kubectl("wait crd --all --for=condition=Established --timeout=120s")
     expect(waited).toMatchObject({ code: 0 })
     expect(waited.out.split("\n").filter(line => line.includes(".merlon.dev"))).toHaveLength(5)
     expect((await mesh.api.kubectl("explain ap.spec.action")).out).toMatch(/FIELD: action/)
-    // By a rule in the schema, which the server itself evaluates.
+    // Checked by a rule in the schema, which the server itself evaluates.
     const wide = policy("PeerAuthentication", "wide", { portLevelMtls: { "8080": { mode: "STRICT" } } })
     const ran = await mesh.api.kubectl("create -f -", JSON.stringify(wide))
     expect(ran.code).toBe(1)
@@ -91,7 +91,7 @@ describe("a control plane on a cluster (needs kubectl)", { tags: ["needs/kubectl
     }
   })
 
-  it("is asked before a policy is stored", async () => {
+  it("reviews a policy before it is stored", async () => {
     const misspelt = JSON.stringify(policy("AuthorizationPolicy", "misspelt", { ruls: [] }))
     const rejected = await mesh.api.kubectl("create --validate=false -f -", misspelt)
     expect(rejected.code).toBe(1)
@@ -101,7 +101,7 @@ describe("a control plane on a cluster (needs kubectl)", { tags: ["needs/kubectl
     expect(odd.err).toMatch(/^Warning: .*nobody/m)
   })
 
-  it("puts a native sidecar into Pods, and the server accepts what it made", async () => {
+  it("injects a native sidecar into Pods, and the server accepts the result", async () => {
     const pod = {
       apiVersion: "v1",
       kind: "Pod",
@@ -145,7 +145,7 @@ describe("a control plane on a cluster (needs kubectl)", { tags: ["needs/kubectl
     })
   })
 
-  it("asks for no privilege where a namespace allows none", async () => {
+  it("requests no privilege if a namespace allows none", async () => {
     const confined = { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } }
     const pod = {
       apiVersion: "v1",
@@ -156,7 +156,7 @@ describe("a control plane on a cluster (needs kubectl)", { tags: ["needs/kubectl
         containers: [{ name: "app", image: "app:1", ports: [{ containerPort: 8080 }], securityContext: confined }],
       },
     }
-    // Nothing of Pod security, and one line on calls out, which need rules in the Pod to be captured.
+    // No warning about Pod security, and one about outgoing calls, which only rules in the Pod can capture.
     const err: unknown = expect.stringMatching(/^Warning: [^\n]*captured by Service[^\n]*\n$/)
     expect(await mesh.api.kubectl("create -f -", JSON.stringify(pod))).toMatchObject({ code: 0, err })
     expect(await mesh.api.get("Pod", "web", "strict")).toMatchObject({
@@ -168,7 +168,7 @@ describe("a control plane on a cluster (needs kubectl)", { tags: ["needs/kubectl
     expect(added, added.err).toMatchObject({ code: 0 })
   })
 
-  it("takes a declared workload into the mesh and shows it running", async () => {
+  it("admits a declared workload into the mesh and shows it running", async () => {
     const files = join(mesh.folder, "files")
     const added = await merlonctl([
       ...["workload", "add", "bin", "-n", "foo", "--labels", "app=bin", "--port", `${application.port}/http`],
@@ -187,7 +187,7 @@ describe("a control plane on a cluster (needs kubectl)", { tags: ["needs/kubectl
     expect((await merlonctl(["workload", "list", "-n", "foo"])).out).toMatch(/^bin +yes +127\.77\.7\.7 /m)
   })
 
-  it("sees from its token whose it is, and for which Pod", async () => {
+  it("sees the workload and the Pod of a token", async () => {
     const token = readFileSync(join(mesh.folder, "files", "token"), "utf8")
     const review = (audience: string) =>
       mesh.api.client.create<KubernetesObject>(TOKEN_REVIEWS, {
@@ -204,7 +204,7 @@ describe("a control plane on a cluster (needs kubectl)", { tags: ["needs/kubectl
     expect((await review("another")).status).not.toMatchObject({ authenticated: true })
   })
 
-  it("has a policy enforced, which kubectl can wait for", async () => {
+  it("has a policy enforced, and kubectl can wait for it", async () => {
     const applied = await merlonctl(["apply", "-f", "-"], JSON.stringify(deny("secret", "/secret", "bin")))
     expect(applied, applied.err).toMatchObject({ code: 0 })
     expect(await mesh.api.kubectl("wait -n foo ap/secret --for=condition=Enforced --timeout=120s")).toMatchObject({
@@ -213,12 +213,12 @@ describe("a control plane on a cluster (needs kubectl)", { tags: ["needs/kubectl
     expect([await answer("/secret"), await answer("/public")]).toEqual([403, 200])
     const [ours, theirs] = [await merlonctl(["get", "ap", "-n", "foo"]), await mesh.api.kubectl("get ap -n foo")]
     expect(ours.out).toMatch(/^secret +DENY /m)
-    // The second who asks meets an older policy, and its age may be wider.
+    // Without ages: the second command runs later and may print a wider age.
     const ageless = (table: string): string => table.replace(/\b(\d+[dhms])+/g, "").replace(/ +/g, " ")
     expect(ageless(ours.out)).toBe(ageless(theirs.out))
   })
 
-  it("tells beside a policy what became of it", async () => {
+  it("reports the state of a policy on the resource", async () => {
     const peer = (name: string) => policy("PeerAuthentication", name, { mtls: { mode: "PERMISSIVE" } })
     await mesh.api.put(peer("older"))
     await mesh.api.becomes("PeerAuthentication", "older", "foo", "Accepted", "True")
@@ -239,17 +239,17 @@ describe("a control plane on a cluster (needs kubectl)", { tags: ["needs/kubectl
     await expect(mesh.api.client.patch(type, "nothing", patch, at)).rejects.toMatchObject({ code: 404 })
   })
 
-  it("writes nothing when it is started again", async () => {
+  it("writes nothing when it is restarted", async () => {
     const versions = async (): Promise<readonly string[]> => {
       const kinds = [CUSTOM_RESOURCE_DEFINITIONS, VALIDATING_WEBHOOKS, MUTATING_WEBHOOKS, CONFIG_MAPS]
       const lists = await Promise.all(kinds.map(kind => mesh.api.client.list(kind)))
-      // Calls and changes are written a moment after they were made, as they may just have been.
+      // Calls and changes are written with a delay, so these may just have been written.
       const ours = lists
         .flatMap(({ items }) => items)
         .filter(({ metadata: { name } }) => name.includes("merlon") && !/^merlon-(?:calls|history)-/.test(name))
       return ours.map(({ metadata }) => `${metadata.namespace}/${metadata.name} ${metadata.resourceVersion}`)
     }
-    /** Of what it was told; on a busy machine some questions get no answer in time, and are asked again. */
+    /** Logged warnings and errors. On a busy machine some requests time out, and are retried. */
     const complaints = (): readonly string[] =>
       mesh.control.program.stderr
         .split("\n")
@@ -267,7 +267,7 @@ describe("a control plane on a cluster (needs kubectl)", { tags: ["needs/kubectl
     await mesh.control.run()
     await expect.poll(holder, WAIT).not.toMatch(new RegExp(`^$|^${led}$`))
     await expect.poll(() => mesh.control.metric("merlon_control_connected_proxies"), WAIT).toBe(1)
-    // Whatever is to be written anew has been: this comes after it.
+    // Everything that had to be written again comes before this.
     await mesh.api.put(deny("later", "/later", "bin"))
     await mesh.api.becomes("AuthorizationPolicy", "later", "foo", "Enforced", "True")
     expect(await versions()).toEqual(before)

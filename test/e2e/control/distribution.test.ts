@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From documents in a real API to a proxy on a real stream, and back into the documents' status: registry, views,
+// From documents in a real API to a proxy on a real stream, and back to the documents' status: registry, views,
 // distribution, presence and reports together.
 
 import { generateKeyPairSync } from "node:crypto"
@@ -73,7 +73,7 @@ function serverCredentials() {
   return { certificateChain, privateKey: key, clientTrustBundle: authority.bundle }
 }
 
-/** As the API server reviews it. */
+/** Like a token review of the API server. */
 async function verifyToken(token: string): Promise<Caller | undefined> {
   const review = await client.create<KubernetesObject>(TOKEN_REVIEWS, {
     apiVersion: "authentication.k8s.io/v1",
@@ -251,7 +251,7 @@ const policy = (name: string, app: string, namespace = "foo"): KubernetesObject 
   spec: { selector: { matchLabels: { app } }, action: "DENY", rules: [{}] },
 })
 
-it("brings a declared workload its policies, and its word on them back", async () => {
+it("sends a declared workload its policies, and receives its acknowledgements", async () => {
   const token = await declare("one")
   const { proxy, held } = connect("foo/one", token)
   await vi.waitFor(() => expect([...held.keys()].sort()).toEqual(["trust", "workload"]), 90_000)
@@ -274,7 +274,7 @@ it("brings a declared workload its policies, and its word on them back", async (
   expect(proxies.proxies.has("foo/one")).toBe(false)
 })
 
-it("keeps a configuration that a proxy rejected, and the rejection", async () => {
+it("keeps the configuration of a proxy that rejects a new one, and the rejection", async () => {
   const token = await declare("two")
   const name = "policy/AuthorizationPolicy/foo/deny-two"
   const { held } = connect("foo/two", token, async ({ resources }) => {
@@ -290,7 +290,7 @@ it("keeps a configuration that a proxy rejected, and the rejection", async () =>
   expect(held.has(name)).toBe(false)
 })
 
-it("gives a token bound to one pod nothing of another", async () => {
+it("gives a token bound to one pod no access to another's", async () => {
   const token = await declare("three")
   await declare("four")
   rejected.length = 0
@@ -300,12 +300,12 @@ it("gives a token bound to one pod nothing of another", async () => {
   expect(proxies.proxies.has("foo/four")).toBe(false)
 })
 
-it("keeps a namespace's policies in force while it is being deleted and a Pod of it still runs", async () => {
+it("keeps a namespace's policies enforced while it is being deleted and one of its Pods still runs", async () => {
   const doomed = "doomed"
   await client.create(NAMESPACES, { apiVersion: "v1", kind: "Namespace", metadata: { name: doomed } })
   const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "web", namespace: doomed } }
   await client.create(SERVICE_ACCOUNTS, account)
-  // A Pod that takes its time, as one with a long grace period does.
+  // A finalizer delays the Pod, as a long grace period would.
   const token = await declare("six", doomed, ["example.com/slow"])
   await client.create(types.AuthorizationPolicy, policy("deny-six", "six", doomed))
   const name = `policy/AuthorizationPolicy/${doomed}/deny-six`
@@ -314,10 +314,10 @@ it("keeps a namespace's policies in force while it is being deleted and a Pod of
   await vi.waitFor(() => expect(held.has(name)).toBe(true), 90_000)
 
   await client.delete(NAMESPACES, doomed)
-  // This cluster takes the Pods of a namespace first; here its other contents go before them, as they may elsewhere.
+  // This cluster deletes a namespace's Pods first. Here its other objects go before them, as may happen elsewhere.
   await client.delete(types.AuthorizationPolicy, "deny-six", doomed)
   await expect.poll(() => client.get(types.AuthorizationPolicy, "deny-six", doomed)).toBeUndefined()
-  // Another change that reaches it, made after the deletion: whatever the deletion sends has come by then.
+  // A later change that the workload receives: whatever the deletion sends has arrived by then.
   await client.create(types.AuthorizationPolicy, policy("deny-all-six", "six", names.rootNamespace))
   const later = `policy/AuthorizationPolicy/${names.rootNamespace}/deny-all-six`
   await vi.waitFor(() => expect(held.has(later)).toBe(true), 90_000)
@@ -331,7 +331,7 @@ it("keeps a namespace's policies in force while it is being deleted and a Pod of
   expect(held.has(name)).toBe(true)
 })
 
-it("counts the proxies of another replica by its report", async () => {
+it("counts the proxies of another replica from its report", async () => {
   const { rootNamespace } = names
   const reports = new Reflector<KubernetesObject>({
     client,

@@ -15,7 +15,7 @@ const always = [{ name: "reachable", to: [{ operation: { paths: ["/*"] } }] }]
 const worst = (namespace: string) => laborious(namespace, 6)
 
 beforeAll(async () => {
-  // As long as in production: what is held up here is held up by proofs.
+  // The production default, so that only proofs can cause a delay here.
   mesh = await Mesh.start({ args: ["--proof-budget", "300"] })
   for (const name of [...TENANTS, "ops"]) {
     await mesh.api.put({ apiVersion: "v1", kind: "Namespace", metadata: { name } })
@@ -50,12 +50,12 @@ it("is stored meanwhile, and so is one that only denies more", async () => {
   ]
   for (const denial of denials) {
     const before = written
-    // Throws where the API server gave up on the webhook.
+    // Throws if the API server gave up on the webhook.
     await mesh.api.put(denial)
     await expect.poll(() => written).toBeGreaterThan(before)
   }
   over = true
   await Promise.all(tenants)
-  // It was work for the thread, and the thread did it.
+  // The proof thread did run proofs meanwhile.
   expect(await mesh.control.metric(`merlon_control_proofs_total{outcome="answered"}`)).toBeGreaterThan(0)
 })

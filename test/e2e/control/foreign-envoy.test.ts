@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A real Envoy on our mesh port: it takes every resource we send, in both variants of the protocol, and routes by them.
+// A real Envoy on our mesh port: it accepts every resource that we send, in both variants of the protocol, and routes
+// by them.
 
 import { once } from "node:events"
 import { createServer, request, type Server } from "node:http"
@@ -87,7 +88,7 @@ describe("Envoy (needs `ENVOY`)", { tags: ["needs/envoy"] }, () => {
       metadata: metadata("web"),
       spec: {
         hosts: ["web"],
-        // Envoy rejects a whole resource for one field that it cannot take.
+        // Envoy rejects a whole resource for one field that it does not accept.
         trafficPolicy: {
           tls: { mode },
           connectionPool: { tcp: { connectTimeout: "4s" }, http: { http2MaxRequests: 100 } },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client that is not ours, grpc-js-xds, finds its way by our control plane alone: hosts, weights, matches, endpoints and
-// TLS, from documents in the API to the answer of a real server.
+// A third-party client, grpc-js-xds, uses only our control plane: hosts, weights, matches, endpoints and TLS, from
+// documents in the API to the response of a real server.
 
 import { ServerCredentials } from "@grpc/grpc-js"
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
@@ -58,7 +58,7 @@ function pod(version: string, port: number, ready: boolean, serviceAccountName =
 
 const subset = (version: string, weight: number) => ({ host: "web", name: version, labels: { version }, weight })
 
-/** A client that rejects them rejects the routes as a whole. */
+/** A client that does not support retries rejects all of the routes. */
 const RETRIES = { attempts: 2, retryOn: "unavailable", retryNonIdempotent: true }
 
 function route(v1: number, v2: number, more: object = {}) {
@@ -90,7 +90,7 @@ describe("a foreign gRPC client in plaintext", () => {
     await route(100, 0, { rules: [], trafficPolicy: { tls: { mode: "DISABLE" } } })
   })
 
-  it("follows weights, and their changes on the channel that is open", async () => {
+  it("follows weights, and their changes on the open channel", async () => {
     client = await start("plain")
     await expect.poll(() => asking(20)).toEqual({ v1: 20 })
     await route(0, 100)
@@ -99,7 +99,7 @@ describe("a foreign gRPC client in plaintext", () => {
     await expect.poll(async () => (await asking(20)).v1 ?? 0).toBeGreaterThan(0)
     const { v1 = 0, v2 = 0 } = await asking(1_000)
     expect(v1 + v2).toBe(1_000)
-    // Five standard deviations of a fair draw.
+    // Within five standard deviations of a fair split.
     expect(v1).toBeGreaterThan(850)
     expect(v1).toBeLessThan(950)
   })
@@ -145,7 +145,7 @@ describe("a foreign gRPC client under DUBBO_MUTUAL", () => {
     await expect.poll(async () => Object.keys(await asking(40)).sort()).toEqual(["v1", "v2"])
   })
 
-  it("does not believe a server of the mesh that runs under another identity", async () => {
+  it("does not trust a server of the mesh with another identity", async () => {
     await serve("v1", mutual(control.credentialsOf("app", "web")))
     await serve("v2", mutual(control.credentialsOf("app", "intruder")))
     await route(100, 0)

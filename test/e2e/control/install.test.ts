@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Installing into a real API, as the control plane's own account with no more rights than its role gives.
+// Installs into a real API, with the control plane's own account and only the permissions of its role.
 
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -58,7 +58,7 @@ describe.each([
     capture: "service" as const,
   })
 
-  /** Of everything that is installed. */
+  /** Resource versions of everything that is installed. */
   const versions = async (): Promise<readonly (string | undefined)[]> => {
     const kinds = [CUSTOM_RESOURCE_DEFINITIONS, VALIDATING_WEBHOOKS, MUTATING_WEBHOOKS]
     const lists = await Promise.all(kinds.map(type => admin.list(type)))
@@ -101,7 +101,7 @@ describe.each([
     expect(logged).toEqual([expect.stringContaining(`\`${name}\` is of version ${CRD_VERSION + 1}`)])
   })
 
-  it("may do what it must and nothing else", async () => {
+  it("has the permissions it needs and no others", async () => {
     const object = (type: string, namespace: string, name: string, extra = {}): KubernetesObject => ({
       apiVersion: "v1",
       kind: type,

@@ -35,13 +35,13 @@ async function makeKey(kid: string): Promise<Key> {
   }
 }
 
-/** For an issuer that answers: what it says is the matter, and not whether it has its turn within five seconds. */
+/** For an issuer that does answer: the test is about its answer, not about five seconds on a busy machine. */
 const PATIENT = "60s"
 
 const keys = (...all: readonly Key[]): Answer => json(JSON.stringify({ keys: all.map(({ jwk }) => jwk) }))
 const hanging: Answer = () => undefined
 const garbage: Answer = json("<html>not keys</html>")
-/** A key set that would be good, were it not for its size. */
+/** A key set that is valid except for its size. */
 const enormous: Answer = (_, response) => {
   response.writeHead(200, { "content-type": "application/json" })
   response.write('{"keys":[],"padding":"')
@@ -81,7 +81,7 @@ describe("key sets", () => {
     expect(await ask(second, "rotating")).toBe(401)
 
     issuer.answer = keys(first, second)
-    // The first unknown key was reported already, and its issuer is not asked again for every request.
+    // The first unknown key was reported already, and the issuer is not queried again for every request.
     await expect.poll(() => ask(second, "rotating"), { timeout: 90_000, interval: 500 }).toBe(200)
     expect(issuer.asked.length).toBeLessThanOrEqual(3)
     expect(await ask(first, "rotating")).toBe(200)
@@ -113,11 +113,11 @@ describe("key sets", () => {
       { issuer: "bad", jwksUri: `${bad.url}/keys`, timeout },
       { issuer: "good", jwksUri: `${good.url}/keys`, timeout: PATIENT },
     ])
-    // The first word may be that the keys are being fetched.
+    // The first status may say that the keys are being fetched.
     await expect.poll(async () => (await ready("beside", "False")).message, WAIT).toMatch(why)
     await expect.poll(() => ask(key, "good"), WAIT).toBe(200)
     expect(await ask(key, "bad")).toBe(401)
-    // Its time comes, and then it counts like any other.
+    // Once the issuer answers, it works like any other.
     bad.answer = keys(key)
     await ready("beside", "True")
     await expect.poll(() => ask(key, "bad"), WAIT).toBe(200)

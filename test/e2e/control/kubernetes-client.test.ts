@@ -98,7 +98,7 @@ describe("the client against the embedded cluster", () => {
     expect(answer.status.token.split(".")).toHaveLength(3)
   })
 
-  it("pages through lists, and lists anew when the pages were forgotten", async () => {
+  it("pages through lists, and starts again when the pages have expired", async () => {
     const names = Array.from({ length: 10 }, (_, at) => `page-${at}`)
     for (const name of names) await client.create(CONFIG_MAPS, configMap(name))
     const { items } = await client.list(CONFIG_MAPS, { namespace: "foo" })
@@ -106,7 +106,7 @@ describe("the client against the embedded cluster", () => {
     expect(items[0]).toMatchObject({ apiVersion: "v1", kind: "ConfigMap" })
   })
 
-  it("follows changes, forgotten history and a server that was away", async () => {
+  it("follows changes, across expired history and a server outage", async () => {
     const reflector = new Reflector<KubernetesObject>({ client, type: CONFIG_MAPS, namespace: "foo" })
     const keys: string[] = []
     reflector.onChange(({ key, object }) => keys.push(`${key} ${object === undefined ? "gone" : "there"}`))
@@ -124,8 +124,8 @@ describe("the client against the embedded cluster", () => {
     await reflector.stop()
   })
 
-  it("lets one of two lead, and the other after it", async () => {
-    // Longer than a busy machine keeps a leader from renewing: who takes over does so because the Lease is given back.
+  it("elects one of two as leader, and the other after it", async () => {
+    // Longer than a busy machine could delay a renewal: the other takes over only because the Lease was released.
     const terms = { durationMs: 60_000, renewDeadlineMs: 40_000, retryMs: 100 }
     const options = { client, namespace: "foo", name: "lead", ...terms }
     const [a, b] = [

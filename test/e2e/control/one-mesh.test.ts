@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a control plane does that was started without any flags, in one mesh for all of it: each part has namespaces of its own.
-// Revocation comes first, since it counts all proxies that are connected.
+// A control plane that was started without any flags, in one mesh for all tests: each part has its own namespaces.
+// Revocation comes first, since it counts all connected proxies.
 
 import { afterAll, beforeAll } from "vitest"
 import { admitted } from "./one-mesh/admitted.js"

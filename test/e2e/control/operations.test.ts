@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The control plane as its operator meets it: health, metrics, traces, a stop that ends well, and one clear sentence for
-// every wrong setting.
+// The control plane from its operator's view: health, metrics, traces, a clean stop, and one clear sentence for every
+// wrong setting.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
@@ -22,7 +22,7 @@ interface Traces {
   readonly resourceSpans: readonly { readonly scopeSpans: readonly { readonly spans: readonly Span[] }[] }[]
 }
 
-describe("a control plane that runs", () => {
+describe("a running control plane", () => {
   let mesh: Mesh
   const spans: string[] = []
   const collector = createServer((request, response) => {
@@ -43,7 +43,7 @@ describe("a control plane that runs", () => {
 
   beforeAll(async () => {
     await new Promise<void>(resolve => collector.listen(0, "127.0.0.1", resolve))
-    const { port } = collector.address() as AddressInfo // a TCP server has this form
+    const { port } = collector.address() as AddressInfo // a TCP server has an AddressInfo
     mesh = await Mesh.start({ args: ["--traces", `http://127.0.0.1:${port}`] })
   })
   afterAll(async () => {
@@ -52,7 +52,7 @@ describe("a control plane that runs", () => {
     collector.close()
   })
 
-  it("answers for its health and counts what operators watch", async () => {
+  it("reports its health and the metrics that operators watch", async () => {
     const issuer = await startIssuer(json(jwks("k1")))
     const proxy = await mesh.bareProxy("seen")
     const rule = { issuer: issuer.url, jwksUri: `${issuer.url}/keys` }
@@ -104,7 +104,7 @@ describe("a control plane that runs", () => {
   })
 })
 
-/** Without the one listener whose port nothing here is about: where another test has it, that would be what is wrong. */
+/** Without the console, whose default port another test may use. */
 const SERVE = ["serve", "--no-console"]
 
 describe("a control plane that cannot start", () => {
@@ -127,15 +127,15 @@ describe("a control plane that cannot start", () => {
       /^merlond: .*meshPort: must be a whole number from 0 to 65535; it is `http`$/,
     ],
     ["a bad port", ["--mesh-port", "99999"], /^error: .*--mesh-port.* must be a whole number from 0 to 65535/],
-    ["a kubeconfig that is not there", ["--kubeconfig", "missing"], /^merlond: .*`?\S*missing/],
-    ["a kubeconfig that is none", ["--kubeconfig", "unknown.yaml"], /^merlond: .*unknown\.yaml/],
-    ["an authority that is not there", ["--authority", "missing", "--embedded"], /^merlond: .*missing/],
+    ["a missing kubeconfig", ["--kubeconfig", "missing"], /^merlond: .*`?\S*missing/],
+    ["an invalid kubeconfig", ["--kubeconfig", "unknown.yaml"], /^merlond: .*unknown\.yaml/],
+    ["a missing authority", ["--authority", "missing", "--embedded"], /^merlond: .*missing/],
     [
-      "a place that takes no files",
+      "a path that cannot contain files",
       ["--data", "wrong.yaml"],
       /^merlond: cannot keep anything in `\S*wrong\.yaml`: .*; choose another place with `--data`$/,
     ],
-    ["a bundle for issuers that is not there", ["--jwks-ca", "missing", "--embedded"], /^merlond: .*missing/],
+    ["a missing bundle for issuers", ["--jwks-ca", "missing", "--embedded"], /^merlond: .*missing/],
   ])("fails with one sentence: %s", async (_, args, sentence) => {
     writeFileSync(join(folder, "unknown.yaml"), "meshprot: 15012\n")
     writeFileSync(join(folder, "wrong.yaml"), "meshPort: http\n")
@@ -146,16 +146,16 @@ describe("a control plane that cannot start", () => {
     expect(program.stdout).toBe("")
     const lines = program.stderr.trimEnd().split("\n")
     expect(lines[0]).toMatch(sentence)
-    // Commander adds where help is to be found.
+    // Commander adds a line that points to the help.
     expect(lines.filter(line => line !== "" && !line.startsWith("("))).toHaveLength(1)
   })
 
   it.each(["--mesh-port", "--webhook-port", "--health-port", "--api-port"])(
-    "fails with one sentence: %s names a port that is taken",
+    "fails with one sentence: %s names a port that is in use",
     async flag => {
       const taken = createServer()
       await new Promise<void>(resolve => taken.listen(0, "127.0.0.1", resolve))
-      const { port } = taken.address() as AddressInfo // a TCP server has this form
+      const { port } = taken.address() as AddressInfo // a TCP server has an AddressInfo
       const free = ["--mesh-port", "--webhook-port", "--health-port", "--api-port"].flatMap(other => [other, "0"])
       const data = ["--data", join(folder, "data"), "--log-level", "fatal"]
       const program = new Program([...SERVE, ...data, ...free, ...flag.split(" "), `${port}`])
@@ -165,7 +165,7 @@ describe("a control plane that cannot start", () => {
     },
   )
 
-  it("fails with one sentence: the data folder belongs to another that runs", async () => {
+  it("fails with one sentence: another running process uses the data folder", async () => {
     const data = join(folder, "shared")
     const ports = ["--mesh-port", "--webhook-port", "--health-port", "--api-port"].flatMap(flag => [flag, "0"])
     const args = [...SERVE, "--data", data, "--log-level", "fatal", ...ports]
@@ -179,7 +179,7 @@ describe("a control plane that cannot start", () => {
     expect(await first.exit()).toBe(0)
   })
 
-  it("says on /readyz what is missing while the cluster is away, and ends with 0 when told to", async () => {
+  it("reports on /readyz what is missing while the cluster is down, and exits with 0 on a signal", async () => {
     const [api, health] = [await freePort(), await freePort()]
     const kubeconfig = join(folder, "away.yaml")
     writeFileSync(

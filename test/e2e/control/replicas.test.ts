@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replicas of a control plane with a proxy each: whichever is asked answers for all of them, only control planes of the mesh are
-// told anything, and who does not answer is named. One mesh serves all tests, in their order.
+// Replicas of a control plane with a proxy each: every replica answers for all of them, only control planes of the mesh
+// may query each other, and a replica that does not answer is named. One mesh serves all tests, in their order.
 
 import { generateKeyPairSync } from "node:crypto"
 import { type RequestOptions, request } from "node:https"
@@ -20,7 +20,7 @@ let mesh: Mesh
 let second: ControlProcess
 let here: DeclaredWorkload
 let there: DeclaredWorkload
-/** By the name of the replica that is asked. */
+/** By the name of the replica that is queried. */
 let ask: { readonly first: ReplicaApi; readonly second: ReplicaApi }
 
 beforeAll(async () => {
@@ -38,8 +38,8 @@ afterAll(() => mesh.close())
 
 const asked = ["first", "second"] as const
 
-describe.each(asked)("the replica %s, asked alone", replica => {
-  it("tells of the proxies of both, with how far each is", async () => {
+describe.each(asked)("the replica %s, queried alone", replica => {
+  it("reports the proxies of both, with their revisions", async () => {
     const body = await whole(replica, "/namespaces/foo/proxies")
     expect(body.items?.map(({ metadata }) => metadata.name)).toEqual(["here", "there"])
     expect(body.items?.map(({ spec }) => spec.behind)).toEqual([0, 0])
@@ -47,7 +47,7 @@ describe.each(asked)("the replica %s, asked alone", replica => {
     expect(await second.metric("merlon_control_connected_proxies")).toBe(1)
   })
 
-  it("tells what both decided, newest first, and finds each by its id", async () => {
+  it("lists the decisions of both, newest first, and finds each by its id", async () => {
     const path = `/no/${replica}`
     for (const workload of [here, there, here]) expect(await workload.get(path)).toBe(403)
     const body = await whole(replica, `/namespaces/foo/decisions?path=${path}`)
@@ -81,7 +81,7 @@ describe.each(asked)("the replica %s, asked alone", replica => {
     }
   })
 
-  it("sends what both decide to who follows", async () => {
+  it("sends the decisions of both to a client that follows", async () => {
     const seen = new Set<string>()
     const stop = await ask[replica].watch("/namespaces/foo/decisions?watch=true&path=/no/followed*", note(seen))
     await vi.waitFor(async () => {
@@ -97,7 +97,7 @@ describe.each(asked)("the replica %s, asked alone", replica => {
     await expect.poll(() => rejectedLately(replica), WAIT).toBeGreaterThanOrEqual(before + 2)
   })
 
-  it("tells a user only of what the cluster lets them see, wherever it is known", async () => {
+  it("shows a user only what the cluster permits, wherever it is known", async () => {
     const user = { name: "somebody", groups: ["system:authenticated"] }
     for (const path of ["/proxies", "/namespaces/foo/proxies", "/namespaces/foo/decisions", "/decisions/nobody"]) {
       const { status, body } = await ask[replica].get(path, user)
@@ -108,20 +108,20 @@ describe.each(asked)("the replica %s, asked alone", replica => {
 })
 
 describe("the port of replicas", () => {
-  it("answers no caller without a certificate, or with one of another authority", async () => {
+  it("rejects callers without a certificate, or with one of another authority", async () => {
     const address = await addressOf("second")
     await expect(fromOutside(address, {})).rejects.toThrow()
     await expect(fromOutside(address, stranger())).rejects.toThrow()
   })
 
-  it("answers no workload of the mesh, whatever its certificate is good for elsewhere", async () => {
+  it("rejects workloads of the mesh, whatever their certificate permits elsewhere", async () => {
     const { chain, key } = here.credentials
     const { status, body } = await fromOutside(await addressOf("second"), { cert: chain, key })
     expect(status).toBe(403)
     expect(body).toContain("is no control plane of this mesh")
   })
 
-  it("answers no workload that has the control plane's own account", async () => {
+  it("rejects a workload that has the control plane's own account", async () => {
     const twin = await mesh.workload("twin", { namespace: "merlon-system", serviceAccount: "merlond" })
     const { chain, key } = twin.credentials
     const { status, body } = await fromOutside(await addressOf("second"), { cert: chain, key })
@@ -130,12 +130,12 @@ describe("the port of replicas", () => {
     await twin.close()
   })
 
-  it("is not asked by a replica if another server answers there", async () => {
+  it("is not queried by a replica if another server answers there", async () => {
     await mesh.api.client.patch(LEASES, "merlon-replica-second", leaseAt(`${here.address}:15080`), ROOT)
     await expect
       .poll(async () => (await ask.first.get("/namespaces/foo/proxies")).body.partial, WAIT)
       .toEqual(["second"])
-    // It tells again where it is with its next renewal.
+    // The next renewal of its Lease publishes its address again.
     await expect.poll(async () => (await ask.first.get("/namespaces/foo/proxies")).body.partial, WAIT).toBeUndefined()
   })
 })
@@ -158,7 +158,7 @@ describe("while replicas come and go", () => {
     }, WAIT)
     await third.kill()
     await vi.waitFor(() => expect(silent).toContain("third"), WAIT)
-    // Its Lease is not renewed any more, and taken away.
+    // Its Lease is no longer renewed, and deleted.
     await known(["first", "second"])
     await vi.waitFor(() => expect(silent.at(-1)).toBe(""), WAIT)
     seen.clear()
@@ -188,7 +188,7 @@ describe("while replicas come and go", () => {
 leadership(
   () => ({ mesh, second }),
   () => {
-    it("it is named until another has taken its place", async () => {
+    it("it is named until another one replaces it", async () => {
       await expect
         .poll(async () => (await ask.second.get("/namespaces/foo/proxies")).body.partial, WAIT)
         .toEqual(["first"])
@@ -227,7 +227,7 @@ const note =
     if (type === "ADDED") seen.add(object.spec?.workload ?? "")
   }
 
-/** Waits until no replica is missing from the answer: on a busy machine that may take a second try. */
+/** Waits until no replica is missing from the answer, which may take a second try on a busy machine. */
 async function whole(replica: (typeof asked)[number], path: string): Promise<Body> {
   return vi.waitFor(async () => {
     const { status, body } = await ask[replica].get(path)
@@ -241,7 +241,7 @@ async function rejectedLately(replica: (typeof asked)[number]): Promise<number> 
   return (body.traffic ?? []).reduce((sum, { denied }) => sum + denied, 0)
 }
 
-/** When these and no others are known to the cluster. */
+/** Waits until the cluster knows exactly these replicas. */
 async function known(replicas: readonly string[]): Promise<void> {
   await vi.waitFor(async () => {
     const { items } = await mesh.api.client.list(LEASES, { labelSelector: "merlon.dev/replica" })
@@ -257,7 +257,7 @@ async function addressOf(replica: string): Promise<{ readonly host: string; read
   return { host, port: Number(port) }
 }
 
-/** Fails where the handshake does. */
+/** Rejects if the handshake fails. */
 function fromOutside(
   { host, port }: { readonly host: string; readonly port: number },
   certificate: Pick<RequestOptions, "cert" | "key">,

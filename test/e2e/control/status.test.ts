@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Status as people meet it: `kubectl wait` on a policy that proxies acknowledge, keys of a real issuer through failure,
-// rotation and a restart, and events beside the resource. Real API, real issuer, the registry and views of the control
-// plane; proxies say what they enforce by hand.
+// Status as users see it: `kubectl wait` on a policy that proxies acknowledge, keys of a real issuer through failure,
+// rotation and a restart, and events on the resource. Real API, real issuer, and the registry and views of the control
+// plane; the test sends the proxies' acknowledgements itself.
 
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -44,7 +44,7 @@ const { names } = mesh
 const types = policyTypes(names)
 const WAIT = { timeout: 90_000, interval: 200 }
 
-/** As much of a control plane as statuses need. */
+/** The parts of a control plane that statuses need. */
 async function startControlPlane(client: HttpKubernetesClient) {
   const stops: (() => unknown)[] = []
   const warnings: string[] = []
@@ -175,7 +175,7 @@ describe("status (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
     return found === undefined ? "nothing" : `${found.status} ${found.reason}: ${found.message}`
   }
 
-  it("lets kubectl wait until every proxy enforces a policy", async () => {
+  it("kubectl can wait until every proxy enforces a policy", async () => {
     const [a, b] = [controlPlane.proxy("foo/a"), controlPlane.proxy("foo/b")]
     await create("AuthorizationPolicy", "allow", { rules: [{}] })
     await vi.waitFor(async () => {
@@ -198,7 +198,7 @@ describe("status (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
     expect(controlPlane.measured.length).toBeGreaterThan(0)
   })
 
-  it("shows a proxy's rejection beside the resource", async () => {
+  it("shows a proxy's rejection on the resource", async () => {
     await create("AuthorizationPolicy", "rejected", { rules: [{}] })
     await vi.waitFor(() => {
       expect(controlPlane.views.get("foo/a")?.resources.has("policy/AuthorizationPolicy/foo/rejected")).toBe(true)
@@ -214,7 +214,7 @@ describe("status (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
     await client.delete(types.AuthorizationPolicy, "rejected", "foo")
   })
 
-  it("follows an issuer through failure and rotation, and over a restart while it is down", async () => {
+  it("follows an issuer through failure and rotation, and across a restart while it is down", async () => {
     const rule: JwtRule = { issuer: "https://idp.test", jwksUri: `${issuer.url}/keys` }
     await create("RequestAuthentication", "jwt", { jwtRules: [rule] } satisfies RequestAuthentication["spec"])
     const ready = () => condition("RequestAuthentication", "jwt", "JwksReady")
@@ -242,7 +242,7 @@ describe("status (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
     issuer.answer = status(500)
     await controlPlane.stop()
     controlPlane = await startControlPlane(client)
-    // From the very first view on: a proxy must never be told that there are no keys any more.
+    // From the very first view on: a proxy must never be sent a state without keys.
     expect(controlPlane.views.get("foo/a")?.resources.has(resourceNames.keySet(keySetId(rule)))).toBe(true)
     await vi.waitFor(async () => {
       expect(await ready()).toMatch(

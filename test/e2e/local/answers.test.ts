@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a running mesh reports about itself, from the call to the answer: counted by the proxy, kept by the control
-// plane across a restart, queried with the permissions of each user; and then what a new user does there. One mesh
-// serves all tests, in their order.
+// plane across a restart, queried with the permissions of each user. Then what a new user does there. One mesh serves
+// all tests, in their order.
 // @module-tag needs/kubectl
 
 import { execFileSync } from "node:child_process"
@@ -30,7 +30,7 @@ function raw(path: string, ...flags: readonly string[]): { readonly items: reado
   return JSON.parse(execFileSync("kubectl", args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }))
 }
 
-/** A document of the namespace `foo` in a file. */
+/** Writes a document of the namespace `foo` into a file. */
 function write(name: string, rest: string, file = name): string {
   const path = join(folder, `${file}.yaml`)
   writeFileSync(
@@ -53,7 +53,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-it("counts calls by their shape, and neither paths nor queries of single ones", async () => {
+it("counts calls by their shape, without the paths and queries of single calls", async () => {
   for (const path of ["/status/201?token=secret", "/status/202", "/status/203"])
     expect((await call(path)).ok).toBe(true)
   await vi.waitFor(() => expect(calls()).toMatchObject([{ path: "/status/{*}", count: 3, verdict: "allow" }]), POLL)
@@ -68,7 +68,7 @@ it("keeps them when the control plane is killed, and counts none twice", async (
   await vi.waitFor(() => expect(calls()).toMatchObject([{ count: 4 }]), POLL)
 })
 
-it("explains a denial by the id that its caller got, and shows it in every table", async () => {
+it("explains a denial by the id that its caller received, and shows it in every table", async () => {
   const policy = join(folder, "policy.yaml")
   writeFileSync(
     policy,
@@ -84,7 +84,7 @@ spec:
   const denied = await call("/headers")
   const id = denied.headers.get("x-merlon-decision") ?? ""
   expect(denied.status).toBe(403)
-  // A proxy that does not answer in time, as on a busy machine, is asked again.
+  // A proxy that times out, as on a busy machine, is queried again.
   const explained = await vi.waitFor(async () => {
     const said = await mesh.run("explain", id)
     expect(said.stdout).toContain("denied: 403 GET /headers")
@@ -103,9 +103,9 @@ spec:
   expect((await mesh.run("explain", "0".repeat(20))).stderr).toContain("among its last thousand")
 })
 
-it("says who calls in plaintext, which rules are used, and that proxies are up to date", async () => {
+it("reports plaintext callers, used rules, and that proxies are up to date", async () => {
   expect((await call("/status/205")).status).toBe(205)
-  // Asked for as the command does, until it is counted: a process of kubectl is a smaller one.
+  // Polls the API path of the command until the call is counted: `kubectl` is a smaller process.
   await vi.waitFor(() => expect(JSON.stringify(raw("/namespaces/foo/rules"))).toMatch(/"count":1\b/), POLL)
   expect((await mesh.run("rules", "-n", "foo")).stdout).toMatch(/foo\/readers .* ALLOW +1 /)
   const ready = await mesh.run("mtls", "ready", "httpbin-1", "-n", "foo")
@@ -116,7 +116,8 @@ it("says who calls in plaintext, which rules are used, and that proxies are up t
 })
 
 it("describes a workload", async () => {
-  // What a busy machine leaves out, a proxy that has not answered or a proof without an end, is said and asked for again.
+  // On a busy machine a part may be missing, such as a proxy that timed out or an undecided proof. The output says so,
+  // and the command is repeated.
   await vi.waitFor(async () => {
     const described = await mesh.run("describe", "workload", "httpbin", "-n", "foo", "-o", "json")
     expect(described).toMatchObject({ code: 0, stderr: "" })
@@ -157,7 +158,7 @@ it("suggests policies from recorded calls, and names the calls a change affects"
   const args = ["--kubeconfig", `${mesh.data}/kubeconfig`, "create", "--raw", `${ANSWERS}/namespaces/foo/suggestions`]
   const input = JSON.stringify({ spec: { workload: "httpbin" } })
   const { status } = JSON.parse(execFileSync("kubectl", [...args, "-f", "-"], { encoding: "utf8", input }))
-  // Whether the control plane could prove it in its 300 ms is a question of the machine.
+  // Whether the control plane could prove it within 300 ms depends on the machine.
   expect(status).toMatchObject({ workload: "foo/httpbin-1", policy: suggestion.policy })
   expect(Object.keys(status.proofs).sort()).toEqual(["addsNothing", "asSeen", "keeps"])
 })
@@ -184,7 +185,7 @@ it("rejects a change that breaks an invariant, with a counterexample", async () 
     expect(waited).toMatchObject({ code: 0 })
     return (await mesh.run("get", "policyinvariant", "closed", "-n", "foo", "-o", "json")).stdout
   }
-  // A busy machine may not decide in time, which denies too; asked again, it says why.
+  // On a busy machine the proof may be undecided, which rejects too; another attempt has the reason.
   const denied = (...command: readonly string[]): Promise<string> =>
     vi.waitFor(async () => {
       const { code, stderr } = await mesh.run(...command)
@@ -206,7 +207,7 @@ it("rejects a change that breaks an invariant, with a counterexample", async () 
   expect(await mesh.run("delete", "-f", open, "-f", invariant)).toMatchObject({ code: 0 })
 }, 360_000)
 
-it("follows decisions as they are made, and those alone that are meant", async () => {
+it("follows decisions as they are made, and only the selected ones", async () => {
   const following = mesh.start(["decisions", "-n", "foo", "--follow", "--path", "/status/4*"])
   await vi.waitFor(async () => {
     await call("/status/200")
@@ -228,7 +229,7 @@ it("answers only with permission, and viewers of a namespace only about it", () 
   expect(() => raw("/namespaces/foo/decisions", "--as", "jane")).toThrow(/forbidden/i)
 })
 
-it("bounds what hostile callers make it keep", async () => {
+it("bounds what hostile callers make it store", async () => {
   const words = Array.from(
     { length: 200 },
     (_, n) => `${String.fromCharCode(97 + (n % 26))}${"x".repeat(n % 30)}${String.fromCharCode(97 + (n % 7))}`,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who comes into a local mesh that has no samples: a second machine, and programs of a person's own. Each has a namespace of its
-// own, and the programs come last, since they start the mesh again.
+// A local mesh without samples, which a second machine and a user's own programs join. Each has its own namespace, and
+// the programs come last, since they restart the mesh.
 
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every listener of a mesh under connections that send nothing, from one address and from many. The listeners are those that
-// the mesh's processes really have, so that a new one without limits fails here.
+// Every listener of a mesh under connections that send nothing, from one address and from many. The listeners are those
+// that the mesh's processes really have, so that a new one without limits fails here.
 
 import { once } from "node:events"
 import { readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs"
@@ -24,7 +24,10 @@ interface Address {
 interface Listener {
   readonly speaks: "http" | "tls"
   readonly find: () => Address
-  /** Idle connections that one address, or many together, may keep at most; undefined where that is more than we open. */
+  /**
+   * Limits for idle connections of one address, or of many together; undefined if higher than the number that the test
+   * opens.
+   */
   readonly oneAddress: number | undefined
   readonly manyAddresses: number | undefined
 }
@@ -110,7 +113,7 @@ it("rejects reviews that are not from the API server", async () => {
     expect(response?.statusCode, path).toBe(404)
     asked.destroy()
   }
-  // The API server's own are answered.
+  // Reviews from the API server are answered.
   const bad = join(folder, "bad.yaml")
   writeFileSync(
     bad,
@@ -132,7 +135,7 @@ describe.each(Object.entries(LISTENERS))("%s", (_, { speaks, find, oneAddress, m
       expect(await answers(target, speaks, VICTIM)).toBe(true)
       // A client that shares its address with the attacker is served as well.
       expect(await answers(target, speaks, addressOf(0))).toBe(true)
-      // One more may be there until the longest idle connection is closed for it.
+      // There may be one more until the longest idle connection is closed for it.
       if (most !== undefined) await expect.poll(() => accepted(target)).toBeLessThanOrEqual(most)
     } finally {
       for (const socket of held) socket.destroy()
@@ -165,7 +168,7 @@ function answers({ host, port }: Address, speaks: "http" | "tls", localAddress: 
   })
 }
 
-/** The control plane's only listener that no record names. */
+/** The control plane's only listener that is not in a record. */
 function replicas(): Address {
   const plane = mesh.record.processes.find(({ name }) => name === "control-plane")
   const { ports } = mesh.record
@@ -178,7 +181,7 @@ function replicas(): Address {
 const LISTENING = "0A"
 const ESTABLISHED = "01"
 
-/** Rows of `/proc/net/tcp`: the near end, its state and its inode. */
+/** Rows of `/proc/net/tcp`: the local end, its state and its inode. */
 function sockets(): readonly (Address & { readonly state: string; readonly inode: string })[] {
   const rows = readFileSync("/proc/net/tcp", "utf8").trim().split("\n").slice(1)
   return rows.map(row => {
@@ -189,13 +192,13 @@ function sockets(): readonly (Address & { readonly state: string; readonly inode
   })
 }
 
-/** Connections that the server has taken; those that the system still queues have no inode. */
+/** Connections that the server has accepted; those in the kernel's queue have no inode. */
 function accepted({ host, port }: Address): number {
   const own = sockets().filter(socket => socket.host === host && socket.port === port && socket.inode !== "0")
   return own.filter(({ state }) => state === ESTABLISHED).length
 }
 
-/** Of a process and its children. */
+/** Ports of a process and its children. */
 function listeningPorts(pid: number): readonly Address[] {
   const inodes = new Set(
     [pid, ...children(pid)].flatMap(one =>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The local mesh as a person has it, from `up` to `down`, with crashes in between. One mesh serves all tests, in their
+// The local mesh as a user has it, from `up` to `down`, with crashes in between. One mesh serves all tests, in their
 // order.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
@@ -15,7 +15,7 @@ const POLL = { timeout: 90_000, interval: 500 }
 const folder = mkdtempSync(join(tmpdir(), "local mesh-"))
 const mesh = new Merlonctl(join(folder, "one"))
 const second = new Merlonctl(join(folder, "two"))
-/** Of every mesh that ever ran here. */
+/** Records of every mesh that ran here. */
 const records: MeshRecord[] = []
 let first: Ended
 
@@ -38,7 +38,7 @@ async function call(url: string): Promise<number | "closed"> {
   )
 }
 
-/** The next control plane to start will not lead at once, and finds no root that another has written. */
+/** Makes the next control plane start without being the leader, and without a published root. */
 async function leadElsewhereWithoutRoots(): Promise<void> {
   const lease = join(folder, "lease.json")
   const taken = {
@@ -67,7 +67,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-it("says what runs where and what to try", () => {
+it("prints what runs where and what to try", () => {
   const { workloads, ingressPorts } = mesh.record
   for (const { name, place, serves } of workloads) {
     expect(first.stdout).toMatch(new RegExp(`${name} +${serves ? `${place.address}:15080` : "-"} `))
@@ -76,7 +76,7 @@ it("says what runs where and what to try", () => {
   expect(first.stdout).toContain(`curl http://127.0.0.1:${ingressPorts[0]?.port}/headers`)
 })
 
-it("is well, and tells so", async () => {
+it("reports that it is healthy", async () => {
   const { code, stdout } = await mesh.run("status", "-o", "json")
   const { phase, controlPlane, workloads, processes } = JSON.parse(stdout)
   expect({ code, phase, ready: controlPlane.ready }).toEqual({ code: 0, phase: "ready", ready: true })
@@ -88,7 +88,7 @@ it("is well, and tells so", async () => {
   expect(processes.map(({ running }: { running: boolean }) => running)).toEqual(new Array(9).fill(true))
 })
 
-it("answers callers from outside, in turn if there are several", async () => {
+it("answers callers from outside, with all replicas in turn", async () => {
   expect(await call(mesh.exposed("httpbin.foo", "/get"))).toBe(200)
   const greetings = []
   for (let count = 0; count < 2; count++) {
@@ -125,7 +125,7 @@ it("shows the logs of its processes", async () => {
   })
 })
 
-it("runs once on its data", async () => {
+it("does not start twice on the same data", async () => {
   for (const args of [["up"], ["up", "--detach"]]) {
     const { code, stderr } = await mesh.run(...args)
     expect({ code, stderr }).toEqual({
@@ -136,7 +136,7 @@ it("runs once on its data", async () => {
 })
 
 it("runs beside another mesh, on other ports, and prints them", async () => {
-  // As if the other one had run on these ports before.
+  // As if the other one had used these ports before.
   writeRecord(second.data, {
     ...mesh.record,
     phase: "stopped",
@@ -159,14 +159,14 @@ it("runs beside another mesh, on other ports, and prints them", async () => {
   expect(await call(mesh.exposed("httpbin.foo", "/get"))).toBe(200)
 })
 
-it("takes policies", async () => {
+it("accepts policies", async () => {
   const applied = await mesh.run("apply", "-f", "samples/policies/peer-strict.yaml")
   expect(applied.code).toBe(0)
   await expect.poll(() => call(mesh.exposed("httpbin.foo", "/get")), POLL).toBe("closed")
   expect(await call(mesh.exposed("web.app", "/"))).toBe(200)
 })
 
-it("starts a process again that dies", async () => {
+it("restarts a process that dies", async () => {
   const name = "foo.httpbin-1.xserver"
   const before = mesh.record.processes.find(process => process.name === name)
   process.kill(before?.pid ?? 0, "SIGKILL")
@@ -191,19 +191,19 @@ it("leaves no process behind when its supervisor is killed, and comes back with 
   expect(await call(mesh.exposed("web.app", "/"))).toBe(200)
 })
 
-it("joins no workload to a control plane that does not lead yet and has no root", async () => {
-  // That was the start above: it was over only when what had been taken away was there again.
+it("lets no workload join while the control plane does not lead and has no root", async () => {
+  // The start above was such a case: it completed only after the deleted root was published again.
   expect(await mesh.run("get", "configmap", "merlon-ca-root-cert", "-n", "merlon-system")).toMatchObject({ code: 0 })
   expect(await call(mesh.exposed("web.app", "/"))).toBe(200)
 })
 
 it("recovers when everything is killed, enforces from the first request, and stops at Ctrl-C", async () => {
   const { record } = mesh
-  // Its supervisor holds still meanwhile: without it the others would end by themselves, some before they are killed.
+  // The supervisor is suspended meanwhile: without it the others would exit, some before they are killed.
   process.kill(record.supervisor.pid, "SIGSTOP")
   for (const { pid } of [...record.processes, record.supervisor]) process.kill(pid, "SIGKILL")
   const { child, ended, output } = mesh.start(["up"])
-  // The proxy itself: it can be reached long before the way in is open.
+  // The proxy itself, which can be reached long before the ingress port is open.
   const { place } = record.workloads.find(({ name }) => name === "httpbin-1") ?? {}
   const answers = new Set<number | "closed">()
   await expect
@@ -224,7 +224,7 @@ it("recovers when everything is killed, enforces from the first request, and sto
   expect(survivors(running)).toEqual([])
 })
 
-it("goes down for good, twice if asked", async () => {
+it("stops permanently, also if asked twice", async () => {
   expect(await mesh.run("down")).toMatchObject({ code: 0, stdout: `no local mesh is running in ${mesh.data}\n` })
   expect(await mesh.run("status")).toMatchObject({ code: 1, stderr: expect.stringContaining("merlonctl up") })
   expect(records.flatMap(survivors)).toEqual([])

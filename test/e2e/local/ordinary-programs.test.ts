@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ordinary programs in a local mesh that takes mTLS only and allows by principal: they call by Service name, know nothing of
-// the mesh, and arrive under the identity of their workload.
+// Ordinary programs in a local mesh that accepts only mTLS and allows by principal: they call by Service name, know
+// nothing of the mesh, and have the identity of their workload.
 
 import { execFile } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
@@ -33,7 +33,7 @@ try: print(urlopen("http://httpbin.foo:8000/headers").read().decode())
 except HTTPError as error: print(error.code, error.headers["x-merlon-decision"])
 `
 
-/** Calls before it listens, and for every request. */
+/** Makes calls before it listens, and for every request. */
 const SHOP = `
 import http.server, os
 from urllib.request import urlopen
@@ -94,7 +94,7 @@ afterAll(async () => {
 async function expectDenied({ stdout }: Ended): Promise<void> {
   const [status, id = ""] = stdout.trim().split(" ")
   expect(status).toBe("403")
-  // A proxy that does not answer in time, as on a busy machine, is asked again.
+  // A proxy that times out, as on a busy machine, is queried again.
   await vi.waitFor(
     async () => {
       const { stdout: explained } = await mesh.run("explain", id)
@@ -106,7 +106,7 @@ async function expectDenied({ stdout }: Ended): Promise<void> {
   await expectBothLogged(id)
 }
 
-/** The proxies of both ends tell of the same request and the same decision, and the control plane knows it from both. */
+/** Both proxies report the same request and the same decision, and the control plane knows it from both. */
 async function expectBothLogged(decisionId: string): Promise<void> {
   const logged = async (workload: string, namespace: string): Promise<{ readonly requestId?: string }[]> => {
     const { stdout } = await mesh.run("logs", workload, "-n", namespace)
@@ -159,7 +159,7 @@ describe("curl", { tags: ["needs/curl"] }, () => {
     expect(stdout).toContain(identity("app/sa/consumer"))
   })
 
-  it("gets 403 and a decision to explain where its workload may not call", async () => {
+  it("gets 403 and a decision to explain if its workload may not call", async () => {
     const status = ["-o", "/dev/null", "-w", "%{http_code} %header{x-merlon-decision}"]
     await expectDenied(await as("web-v1", "curl", "-sS", ...status, "http://httpbin.foo:8000/headers"))
   })
@@ -168,7 +168,7 @@ describe("curl", { tags: ["needs/curl"] }, () => {
     expect((await as("consumer", "curl", "-sS", "http://web/")).stdout).toMatch(/^hello from web v[12]\n$/)
   })
 
-  it("still reaches what is outside of the mesh", async () => {
+  it("still reaches hosts outside of the mesh", async () => {
     const url = `http://localhost:${mesh.record.ports.health}/readyz`
     expect((await as("consumer", "curl", "-sS", url)).stdout.trim()).toBe("ok")
     expect((await as("consumer", "curl", "-sS", "--noproxy", "", url)).stdout.trim()).toBe("ok")
@@ -191,7 +191,7 @@ describe("Python's urllib", { tags: ["needs/python3"] }, () => {
     expect((await as("consumer", "python3", "-c", URLLIB)).stdout).toContain(identity("app/sa/consumer"))
   })
 
-  it("gets 403 and a decision to explain where its workload may not call", async () => {
+  it("gets 403 and a decision to explain if its workload may not call", async () => {
     await expectDenied(await as("web-v1", "python3", "-c", URLLIB))
   })
 

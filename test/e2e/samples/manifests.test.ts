@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The manifests of the samples are good for kubectl as they stand, and their parts fit together.
+// kubectl accepts the manifests of the samples unchanged, and their parts fit together.
 
 import { readdirSync } from "node:fs"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -7,7 +7,7 @@ import { type Programs, startPrograms } from "../cli/support/programs.js"
 
 const FOLDER = "samples/manifests"
 
-/** Beyond what the embedded cluster says of every Deployment: it has no controller that would make Pods. */
+/** Without the embedded cluster's warning on every Deployment: it has no controller that would create Pods. */
 const remarks = (err: string): readonly string[] =>
   err.split("\n").filter(line => line !== "" && !/Deployment .* is stored, but nothing in this cluster acts/.test(line))
 
@@ -19,9 +19,9 @@ describe("the manifests of the samples (needs kubectl)", { tags: ["needs/kubectl
   })
   afterAll(() => programs?.close())
 
-  it.each(readdirSync(FOLDER))("%s is valid to the server, without a warning that matters elsewhere", async name => {
+  it.each(readdirSync(FOLDER))("%s is valid for the server, without a warning that matters elsewhere", async name => {
     const ran = await programs.kubectl(["apply", "--dry-run=server", "--validate=strict", "-f", `${FOLDER}/${name}`])
-    // The namespaces were made by hand, which kubectl remarks upon.
+    // The namespaces were created by hand, which kubectl warns about.
     const warnings = remarks(ran.err).filter(line => !/namespaces\/(foo|app) is missing/.test(line))
     expect({ code: ran.code, warnings }).toEqual({ code: 0, warnings: [] })
   })
@@ -38,7 +38,7 @@ describe("the manifests of the samples (needs kubectl)", { tags: ["needs/kubectl
     ).toEqual([])
   })
 
-  it("lead every Service to a port and labels that a Deployment has", async () => {
+  it("send every Service to a port and labels that a Deployment has", async () => {
     const { out } = await programs.kubectl(["get", "svc,deploy", "-A", "-o", "json"])
     const items: readonly Item[] = JSON.parse(out).items
     const services = items.filter(
@@ -62,7 +62,7 @@ describe("the manifests of the samples (needs kubectl)", { tags: ["needs/kubectl
     }
   })
 
-  it("are deleted as they were applied, namespace and all", async () => {
+  it("are deleted as they were applied, including namespaces", async () => {
     const ran = await programs.merlonctl(["delete", "-f", `${FOLDER}/httpbin.yaml`])
     expect(ran).toMatchObject({ code: 0, err: "" })
     expect(ran.out).toMatch(/^serviceaccount "httpbin" deleted\n[\s\S]*\nnamespace "foo" deleted\n$/)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sample policies are valid, each says first what it does, and does it.
+// The sample policies are valid, begin with a description, and do what it says.
 
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -70,13 +70,13 @@ describe.each(readdirSync(FOLDER).filter(name => !name.endsWith(".test.yaml")))(
     expect(read.flatMap(({ errors, warnings }) => [...errors, ...warnings].map(({ message }) => message))).toEqual([])
   })
 
-  it("says what it does, below the line for editors", () => {
+  it("has a description, below the line for editors", () => {
     expect(text(name)).toMatch(/^# yaml-language-server: [^\n]+\n# [^\n]{20,}\.\napiVersion:/)
   })
 })
 
 describe("mutual TLS", () => {
-  it("is taken beside plaintext in the whole mesh", () => {
+  it("is accepted beside plaintext in the whole mesh", () => {
     for (const workload of [httpbin, web]) {
       expect(judged(policies("peer-permissive"), workload, {}).verdict).toBe("allow")
       expect(judged(policies("peer-permissive"), workload, { peer: stranger }).verdict).toBe("allow")
@@ -92,7 +92,7 @@ describe("mutual TLS", () => {
 })
 
 describe.each(["request-authentication-inline", "request-authentication-uri"])("with %s httpbin", authentication => {
-  it("takes a token of the issuer, and none at all", async () => {
+  it("accepts a token of the issuer, and requests without one", async () => {
     const only = policies(authentication)
     expect(judged(only, httpbin, { token: await token({}) }).verdict).toBe("allow")
     expect(judged(only, httpbin, {}).verdict).toBe("allow")
@@ -100,13 +100,13 @@ describe.each(["request-authentication-inline", "request-authentication-uri"])("
     expect(foreign).toMatchObject({ verdict: "deny", reply: { status: 401, body: "Jwt issuer is not configured" } })
   })
 
-  it("requires a token, where that is asked for", async () => {
+  it("requires a token if a policy does", async () => {
     const both = policies(authentication, "require-token")
     expect(judged(both, httpbin, { token: await token({}) }).verdict).toBe("allow")
     expect(judged(both, httpbin, {})).toMatchObject({ verdict: "deny", reply: { status: 403 } })
   })
 
-  it("requires the group `admin`, where that is asked for", async () => {
+  it("requires the group `admin` if a policy does", async () => {
     const both = policies(authentication, "require-group")
     expect(judged(both, httpbin, { token: await token({ groups: ["dev", "admin"] }) }).verdict).toBe("allow")
     expect(judged(both, httpbin, { token: await token({ groups: ["dev"] }) }).verdict).toBe("deny")
@@ -114,7 +114,7 @@ describe.each(["request-authentication-inline", "request-authentication-uri"])("
   })
 })
 
-it("answers only the consumer that reads", () => {
+it("allows only the consumer that reads", () => {
   const only = policies("only-consumer")
   expect(judged(only, web, { peer: consumer }).verdict).toBe("allow")
   expect(judged(only, web, { peer: consumer, method: "POST" }).verdict).toBe("deny")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workload behind the proxy: it echoes its requests, so that tests see what the application sees.
+// The workload behind the proxy: it echoes its requests, so that tests see what the application receives.
 
 import { createHash } from "node:crypto"
 import { createServer, type Server } from "node:http"
@@ -19,7 +19,9 @@ export interface Application {
   close(): Promise<void>
 }
 
-/** `/bytes/N` answers N bytes, `/echo` what it was sent, as it comes; everything else answers as JSON what was seen. */
+/**
+ * `/bytes/N` returns N bytes, and `/echo` echoes content as it arrives; every other path returns the request as JSON.
+ */
 export async function startApplication(): Promise<Application> {
   const requests: Seen[] = []
   const server = createServer((request, response) => {
@@ -50,7 +52,7 @@ export async function startApplication(): Promise<Application> {
       }, delay)
     })
   })
-  // A server that closes idle connections may, on a busy machine, close one that a request is just about to use.
+  // On a busy machine, a server with a timeout might close an idle connection that a request is just about to use.
   server.keepAliveTimeout = 0
   await listening(server)
   return {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A collector of spans (OTLP over HTTP): a real server that records what it gets and responds as the test says.
+// A collector of spans (OTLP over HTTP): a real server that records what it receives and responds as the test says.
 
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -14,7 +14,7 @@ export interface CollectedSpan {
   readonly startTimeUnixNano: string
   readonly endTimeUnixNano: string
   readonly status: { readonly code?: number }
-  /** By key, with their values as text. */
+  /** By key, with values as text. */
   readonly attributes: { readonly [key: string]: string }
 }
 
@@ -27,7 +27,7 @@ export class TraceCollector {
   readonly spans: CollectedSpan[] = []
   readonly resources: { readonly [key: string]: string }[] = []
   readonly paths: (string | undefined)[] = []
-  /** With which it answers from now on. */
+  /** Status of the following responses. */
   status = 200
   readonly #server = createServer((request, response) => {
     let text = ""
@@ -48,7 +48,7 @@ export class TraceCollector {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}` // a TCP server has one
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}` // a TCP server has a port
   }
 
   close(): Promise<void> {

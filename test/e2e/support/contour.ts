@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A real Contour with its Envoy. Contour reads its resources from our own API server, where addresses of endpoints may be on
-// the loopback interface.
+// A real Contour with its Envoy. Contour reads its resources from our own API server, which allows endpoints on the
+// loopback interface.
 
 import { execFileSync } from "node:child_process"
 import { writeFileSync } from "node:fs"
@@ -10,7 +10,7 @@ import { eventually } from "../../../packages/wire/src/testing/eventually.js"
 import { envoy, findProgram } from "../../runner/programs.js"
 import type { GatewayRig } from "./gateway-rig.js"
 
-/** `resources`: those of the page. `configuration`: the file of Contour. Returns the port of the gateway. */
+/** `resources`: those of the documentation. `configuration`: Contour's file. Returns the port of the gateway. */
 export async function startContour(
   rig: GatewayRig,
   resources: string,
@@ -78,7 +78,7 @@ export async function startContour(
   return gateway ?? 0
 }
 
-/** Contour does not bring its resource definitions with it. */
+/** Contour does not install its resource definitions itself. */
 function crds(): string {
   return join(dirname(findProgram("contour") ?? ""), "contour-crds.yaml")
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The configuration that Envoy Gateway makes of its resources, by its own translator (`egctl experimental translate`), as one
-// file for an Envoy: what it would send over ADS is written into it, and Services lead to ports of this machine.
+// The configuration that Envoy Gateway generates from its resources, with its own translator (`egctl experimental
+// translate`), as one static file for an Envoy. What Envoy Gateway would send over ADS is inlined, and Services point
+// to ports of this machine.
 
 import { execFileSync } from "node:child_process"
 import { address } from "../control/support/envoy.js"
 
 const GATEWAY_PORT = 8080
 
-/** Around the `SecurityPolicy`: a Gateway, an HTTPRoute that leads to the application, and both Services. */
+/** The resources around the `SecurityPolicy`: a Gateway, an HTTPRoute to the application, and both Services. */
 const RESOURCES = `
 apiVersion: gateway.networking.k8s.io/v1
 kind: GatewayClass
@@ -36,7 +37,7 @@ spec: { clusterIP: 10.0.0.8, ports: [{ name: http, port: 8080, protocol: TCP, ta
 ---
 `
 
-// As far as it is read here; the rest is passed on as it is.
+// Only the parts that are read here; the rest is passed on unchanged.
 interface Translated {
   readonly xds: { readonly [gateway: string]: { readonly configs: readonly Dump[] } }
 }
@@ -64,7 +65,7 @@ export function envoyGatewayConfiguration(
 ): object {
   const args = ["experimental", "translate", "--from", "gateway-api", "--to", "xds", "--output", "json", "--file", "-"]
   const output = execFileSync("egctl", args, { input: RESOURCES + securityPolicy, encoding: "utf8" })
-  const { xds } = JSON.parse(output) as Translated // as egctl writes it
+  const { xds } = JSON.parse(output) as Translated // the format of egctl
   const dumps = Object.values(xds).flatMap(({ configs }) => configs)
   const clusters = dumps.flatMap(({ dynamicActiveClusters = [] }) =>
     dynamicActiveClusters.map(({ cluster }) => cluster),
@@ -86,7 +87,7 @@ export function envoyGatewayConfiguration(
   }
 }
 
-/** Without the type that a resource needs in a dump, and must not have in a file. */
+/** Without the type, which a resource has in a dump and must not have in a file. */
 function untyped<T extends object>(resource: T): Omit<T, "@type"> {
   const { "@type": _, ...kept } = resource as T & { "@type"?: string } // of a protobuf message
   return kept

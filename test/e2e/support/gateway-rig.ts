@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What gateways are tested with: an application, an xserver with some policies, authorizers with the same ones, and requests
-// whose fate is the same whichever of them decides.
+// The set-up of the gateway tests: an application, an xserver with some policies, authorizers with the same ones, and
+// requests that all of them must decide in the same way.
 
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process"
 import { once } from "node:events"
@@ -19,7 +19,7 @@ import { document, XserverProcess } from "./xserver.js"
 export interface Asked {
   readonly method: string
   readonly path: string
-  /** A list: several lines of one header. */
+  /** A list means several lines of one header. */
   readonly headers: Readonly<Record<string, string | string[]>>
 }
 
@@ -31,7 +31,7 @@ interface Credentials {
 
 export interface Seen {
   readonly status: number
-  /** What the application saw of the request, where it came so far. */
+  /** What the application saw of the request, if it received it. */
   readonly application: ({ readonly url: string } & Credentials) | undefined
 }
 
@@ -80,21 +80,21 @@ export class GatewayRig {
     return authorizer
   }
 
-  /** A folder that is gone at the end. */
+  /** A folder that is removed at the end. */
   folder(name: string): string {
     const folder = mkdtempSync(join(tmpdir(), `merlon-${name}-`))
     this.atEnd(() => rmSync(folder, { recursive: true, force: true }))
     return folder
   }
 
-  /** A gateway, or a part of one, until the end. */
+  /** Runs a gateway, or a part of one, until the end. */
   run(command: string, args: readonly string[], options: SpawnOptions = {}): ChildProcess {
     const child = spawn(command, args, { stdio: "ignore", ...options })
     this.atEnd(() => stopped(child))
     return child
   }
 
-  /** That something listens there. */
+  /** Waits until something listens on the port. */
   async answers(what: string, port: number): Promise<void> {
     await eventually(
       async () => {
@@ -141,7 +141,7 @@ export class GatewayRig {
     await this.#deniesOneOfSeveralLines(gateway)
   }
 
-  /** What a proxy sees in one of several lines, no gateway may hide by joining them. */
+  /** If a proxy would see a value in one of several lines, no gateway may hide it by joining them. */
   async #deniesOneOfSeveralLines(gateway: number): Promise<void> {
     const hiding = [
       { "x-role": ["staff", "banned"] },
@@ -163,24 +163,24 @@ export class GatewayRig {
     }
   }
 
-  /** For gateways that normalize paths: the application sees what was decided on. */
+  /** For gateways that normalize paths: the application receives the path that was decided on. */
   async normalizesOtherSpellings(gateway: number): Promise<void> {
     for (const path of SPELLINGS) {
       const { status, application: seen } = await this.ask(gateway, { method: "GET", path, headers: {} })
-      // Some escape a backslash, for the authorizer and for the application alike.
+      // Some escape a backslash, both for the authorizer and for the application.
       if (status < 300) expect(seen?.url, path).toMatch(/^\/public\/(%5C)?a$/)
       else expect([path, seen]).toEqual([path, undefined])
     }
   }
 
-  /** After the authorizer has gone. */
+  /** Called after the authorizer was stopped. */
   async deniesAllWith(gateway: number, status: number): Promise<void> {
     const asked = { method: "GET", path: "/public/a", headers: {} }
     expect(await this.ask(gateway, asked)).toEqual({ status, application: undefined })
   }
 }
 
-/** The block of a page that people copy and that has these words. */
+/** The code block of the page in this language that contains these words. */
 export function documented(page: string, language: string, words: string): string {
   const all = blocks(readFileSync(page, "utf8"))
   const found = all.find(block => block.language === language && block.text.includes(words))
@@ -246,7 +246,7 @@ async function policiesWithTokens() {
   return { policies, tokens }
 }
 
-/** Who the application would take the caller for. */
+/** The caller that the application would see. */
 function credentialsIn(headers: Readonly<Record<string, unknown>>): Credentials {
   const { "x-user": user, x_user: lookalike, authorization: token } = headers
   return { user, lookalike, token }

@@ -13,7 +13,7 @@ import { findProgram } from "../../runner/programs.js"
 export type Side = "node" | "pod"
 export type Version = "v4" | "v6"
 
-/** What sets the rules, and the tags of tests that need it. */
+/** The programs that set the rules, and the tags of tests that need them. */
 export const RULE_PROGRAMS = [
   ["nft", []],
   ["iptables", ["needs/iptables"]],
@@ -27,7 +27,7 @@ export class PodNetwork {
   readonly #folder: string
   readonly #children: ChildProcess[] = []
 
-  /** The word tells networks apart that exist at the same time, as does the number, from 1 to 254, their addresses. */
+  /** The word distinguishes networks that exist at the same time, and the number, from 1 to 254, their addresses. */
   constructor(word: string, number: number) {
     this.#word = word
     this.addresses = {
@@ -47,12 +47,12 @@ export class PodNetwork {
     }
   }
 
-  /** What starts a program on one side; the process is the program itself. */
+  /** Command prefix that runs a program on one side; the process becomes the program itself. */
   prefix(side: Side): readonly string[] {
     return ["ip", "netns", "exec", this.#space(side)]
   }
 
-  /** The lines that a script prints on one side; Node runs it unless another program is named. */
+  /** The lines that a script prints on one side; it is run by Node unless another program is named. */
   lines(
     side: Side,
     script: string,
@@ -84,7 +84,7 @@ export class PodNetwork {
     return `merlon-${this.#word}-${side}-${process.pid}`
   }
 
-  /** Where nft is missing, `capture` takes iptables. */
+  /** `capture` uses iptables if nft is missing. */
   #pathWith(program: "nft" | "iptables"): string {
     if (program === "nft") return process.env.PATH ?? ""
     for (const name of ["sh", "iptables", "ip6tables"]) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A real `merlond xserver` (or `merlond authorizer`) process with a configuration of its own in a folder of its own.
+// A real `merlond xserver` (or `merlond authorizer`) process with its own configuration and folder.
 
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs"
@@ -15,7 +15,7 @@ export interface Settings {
   readonly protocol?: "http" | "tcp" | "auto"
   readonly more?: object
   readonly args?: readonly string[]
-  /** `xserver` where absent. */
+  /** Defaults to `xserver`. */
   readonly command?: "xserver" | "authorizer"
   readonly env?: NodeJS.ProcessEnv
 }
@@ -42,7 +42,7 @@ export class XserverProcess {
     return xserver
   }
 
-  /** With its configuration in place, and not running yet. */
+  /** Creates the configuration without starting the process. */
   static async create(settings: Settings): Promise<XserverProcess> {
     const xserver = new XserverProcess(settings)
     ;[xserver.port, xserver.admin, xserver.health] = await Promise.all([freePort(), freePort(), freePort()])
@@ -94,7 +94,7 @@ export class XserverProcess {
       this.stdout += chunk
     })
     this.#child = child
-    // With the last byte of its outputs, which may come after its end.
+    // Resolves after the last byte of its outputs, which may come after its end.
     this.#ended = new Promise(resolve => child.once("close", code => resolve(code)))
   }
 
@@ -126,14 +126,14 @@ export class XserverProcess {
     renameSync(`${file}.new`, file)
   }
 
-  /** Waits until what was configured last is enforced, however often it was read before it was whole. */
+  /** Waits until the last configuration is enforced, however often the file was read before it was complete. */
   async enforced(): Promise<void> {
     await eventually(async () => JSON.stringify((await this.adminJson("/config_dump")).body).includes(this.#mark), {
       what: "xserver enforces the last configuration",
     })
   }
 
-  /** Waits until something was no configuration. */
+  /** Waits until a configuration was rejected. */
   async rejected(): Promise<void> {
     await eventually(async () => this.stderr.includes("configuration rejected"), {
       what: "xserver rejects the configuration",
@@ -150,14 +150,14 @@ export class XserverProcess {
 
   async adminJson(path: string): Promise<{ status: number; body: never }> {
     const response = await fetch(`http://127.0.0.1:${this.admin}${path}`)
-    return { status: response.status, body: (await response.json()) as never } // tests say what they expect
+    return { status: response.status, body: (await response.json()) as never } // tests state the type that they expect
   }
 
   async metrics(): Promise<string> {
     return (await fetch(`http://127.0.0.1:${this.health}/metrics`)).text()
   }
 
-  /** The access log is not read any more. */
+  /** Closes the reading end of the access log. */
   stopReading(): void {
     this.#child?.stdout?.destroy()
   }

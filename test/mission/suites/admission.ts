@@ -57,7 +57,7 @@ export function admission(mission: () => Mission): void {
   })
 }
 
-/** What the API server would send, straight to the webhook, at the path that was registered for it. */
+/** Sends the API server's request directly to the webhook, at its registered path. */
 async function review(mission: Mission, object: { readonly metadata: object }) {
   const { securityGroup: group, version } = mission.names
   const request = {

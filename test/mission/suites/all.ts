@@ -16,7 +16,7 @@ export function allOf(mission: () => Mission): void {
   dependingOnNames(mission)
 }
 
-/** Suites whose answers depend on the mesh's name and domain: labels, root namespace, API groups, hosts. */
+/** Suites whose results depend on the mesh's name and domain: labels, root namespace, API groups, hosts. */
 export function dependingOnNames(mission: () => Mission): void {
   describe("admission", () => admission(mission))
   describe("peer authentication", () => peerAuthentication(mission))

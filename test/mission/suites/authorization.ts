@@ -63,7 +63,7 @@ export function authorization(mission: () => Mission): void {
         expect(await call(ISSUER, ["group2", "group10"])).toEqual(DENIED)
       })
 
-      it("says on the resource what it does", async () => {
+      it("reports its effect on the resource", async () => {
         const { status } = await mission().get(KIND, "require-jwt", "foo")
         const said = (wanted: string) => status?.conditions?.find(({ type }) => type === wanted)?.message
         expect(said("Accepted")).toMatch(/request\.auth\.claims\[groups\].*on 1 workload in `foo`/)
@@ -77,7 +77,7 @@ export function authorization(mission: () => Mission): void {
           targetRefs: [{ kind: "Service", name: service }],
         })
 
-      it("closes the workloads behind it", async () => {
+      it("denies calls to the workloads behind it", async () => {
         await mission().enforce(naming("httpbin"), KIND, "require-jwt", "foo")
         expect(await call(ISSUER, ["group1"])).toEqual(DENIED)
       })

@@ -20,7 +20,7 @@ export function injection(mission: () => Mission): void {
     await mission().apply(JSON.stringify(pod))
     const { spec } = await mission().get("pod", "pod", namespace)
     succeeded(await mission().ctl(["delete", "pod", "pod", "-n", namespace]))
-    // As the API returns Pods.
+    // the API returns Pods in this form
     return spec.containers as readonly Container[]
   }
   const proxyOf = (all: readonly Container[]) => all.find(({ name }) => name.endsWith("xserver"))

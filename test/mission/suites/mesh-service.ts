@@ -63,7 +63,7 @@ export function meshService(mission: () => Mission): void {
       expect(await mission().xclient(...EVEN, "20")).toEqual({ code: 0, out: "v1 10 50%\nv2 10 50%\n", err: "" })
     })
 
-    it("a wrong expectation exits 1, and says what the weights are", async () => {
+    it("a wrong expectation exits 1, and reports the actual weights", async () => {
       const { code, out, err } = await mission().xclient("--expect", "v1=90,v2=10", "--wait-timeout", "8s", "20")
       expect({ code, out }).toEqual({ code: 1, out: "" })
       expect(err).toBe("xclient: route weights map[v1:50 v2:50] did not match expected map[v1:90 v2:10]\n")
@@ -85,7 +85,7 @@ export function meshService(mission: () => Mission): void {
   })
 }
 
-/** Which version answered how many of ten requests of one curl. */
+/** The versions that answered ten requests of one curl, with their counts. */
 async function greetings(env: Environment): Promise<{ readonly v1: number; readonly v2: number }> {
   const { out } = await run("curl", ["-sS", "http://web/?[1-10]"], env)
   const count = (version: string): number => out.split(`hello from web ${version}`).length - 1

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of the mesh stop. Proxies keep enforcing the last policies, also after their own restart, and changes apply again
-// once the control plane is back.
+// Parts of the mesh stop. Proxies keep enforcing the last policies, also after their own restart, and changes apply
+// again once the control plane is back.
 
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { policy, sample, together } from "../support/manifests.js"
@@ -8,14 +8,14 @@ import { type Mission, succeeded } from "../support/mission.js"
 import { run } from "../support/run.js"
 
 const PATIENCE = { timeout: 90_000, interval: 500 }
-/** For what only takes reading a file. */
+/** For checks that only read a file. */
 const RECORDED = { timeout: 90_000, interval: 50 }
 const HTTPBIN = "foo.httpbin-1.xserver"
 const CONTROL_PLANE = "control-plane"
 
 let mission: Mission
 
-/** Its policies stay: the next suite stops the mesh. */
+/** Its policies stay, because the next suite stops the mesh. */
 export function outages(of: () => Mission): void {
   beforeAll(async () => {
     mission = of()
@@ -38,14 +38,14 @@ export function outages(of: () => Mission): void {
     })
     afterAll(() => away.end())
 
-    it("traffic goes on", async () => {
+    it("traffic continues", async () => {
       expect(await mission.httpbin("/headers")).toMatchObject({ status: 200 })
       expect(await callsThrough(client)).toEqual({ v1: 5, v2: 5 })
     })
 
-    it("enforcement goes on", enforcementGoesOn)
+    it("enforcement continues", enforcementGoesOn)
 
-    it("an xserver that is killed comes back with what it enforced last", async () => {
+    it("an xserver that is killed comes back with the policies that it enforced last", async () => {
       const before = pidOf(HTTPBIN)
       expect(before).toBeGreaterThan(0)
       process.kill(before ?? 0, "SIGKILL")
@@ -54,14 +54,14 @@ export function outages(of: () => Mission): void {
       await enforcementGoesOn()
     })
 
-    it("`merlonctl status` says what is wrong, and fails", async () => {
+    it("`merlonctl status` reports the outage, and fails", async () => {
       const { code, out } = await mission.merlonctl(["status"])
       expect(code).toBe(1)
       expect(out).toMatch(/control plane +not ready: /)
       expect(out).toMatch(/httpbin-1 +yes/)
     })
 
-    it("merlonctl says which server does not answer, and exits 3", async () => {
+    it("merlonctl names the server that does not answer, and exits 3", async () => {
       const { code, err } = await mission.merlonctl(["get", "policies", "-A"])
       expect(code).toBe(3)
       expect(err).toMatch(/127\.0\.0\.1:\d+/)
@@ -71,7 +71,7 @@ export function outages(of: () => Mission): void {
   describe("with the control plane back", () => {
     beforeAll(() => isReadyAgain(CONTROL_PLANE, undefined))
 
-    it("nothing that was stored is lost, and all proxies say that they enforce it", async () => {
+    it("nothing that was stored is lost, and all proxies report that they enforce it", async () => {
       await mission.enforced("peerauthentication", "default", "app")
       await mission.enforced("authorizationpolicy", "deny", "foo")
       await enforcementGoesOn()
@@ -91,7 +91,7 @@ export function outages(of: () => Mission): void {
     })
   })
 
-  it("an xserver that is killed while everything else runs is started again, and counts again", async () => {
+  it("an xserver that is killed while everything else runs is restarted, and counts again", async () => {
     const before = pidOf(HTTPBIN)
     process.kill(before ?? 0, "SIGKILL")
     await isReadyAgain(HTTPBIN, before)
@@ -115,10 +115,10 @@ function pidOf(name: string): number | undefined {
   return mission.record.processes.find(process => process.name === name)?.pid
 }
 
-/** When the supervisor has started another process, and that one says that it is ready. */
+/** Waits until the supervisor has started another process, and that one is ready. */
 async function isReadyAgain(name: string, before: number | undefined): Promise<void> {
   await vi.waitFor(() => expect(pidOf(name) ?? before).not.toBe(before), RECORDED)
-  // Asked itself, as `merlonctl status` does, which would be a process each time.
+  // Queried directly, because `merlonctl status` would be a process each time.
   const { workloads, ports } = mission.record
   const place = workloads.find(one => name.startsWith(`${one.namespace}.${one.name}.`))?.place
   const url = place
@@ -134,7 +134,7 @@ async function callsThrough(proxy: string): Promise<{ readonly v1: number; reado
   return { v1: count("v1"), v2: count("v2") }
 }
 
-/** Keeps a process from running: whenever its supervisor starts it, it is killed before it can serve. */
+/** Keeps a process down: whenever its supervisor starts it, it is killed before it can serve. */
 class Away {
   readonly #name: string
   readonly #looking: NodeJS.Timeout

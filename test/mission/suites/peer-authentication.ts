@@ -18,12 +18,12 @@ export function peerAuthentication(mission: () => Mission): void {
     const manifest = policy(mission().names, "PeerAuthentication", "default", namespace, { mtls: { mode } })
     await mission().enforce(manifest, KIND, "default", namespace)
   }
-  /** From outside of the mesh: the application's own status, or 0 where the connection is closed without an answer. */
+  /** From outside of the mesh: the application's own status, or 0 if the connection is closed without a response. */
   const plaintext = async () => ({
     foo: (await mission().httpbin("/headers")).status,
     app: (await mission().web()).status,
   })
-  /** From inside: how many of two calls with a certificate were answered. */
+  /** From inside: how many of two calls with a certificate succeeded. */
   const mutual = async () => {
     const httpbin = await mission().xclient("--host", "httpbin.foo", "--port", "8000", "--path", "/headers", "2")
     const web = await mission().xclient("2")
@@ -55,8 +55,8 @@ export function peerAuthentication(mission: () => Mission): void {
       expect(await mutual()).toEqual(ANSWERED)
     })
 
-    it("and the proxy's log says why a caller got no answer", async () => {
-      // Lines are gathered before they are written.
+    it("and the proxy's log has the reason of the failure", async () => {
+      // Lines are batched before they are written.
       await vi.waitFor(async () => {
         const { out } = await mission().merlonctl(["logs", "httpbin", "-n", "foo", "--tail", "20"])
         expect(out).toContain("the mTLS mode is STRICT, and the caller used plaintext")

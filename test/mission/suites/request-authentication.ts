@@ -21,7 +21,7 @@ export function requestAuthentication(mission: () => Mission): void {
 
     behaves(mission, SAMPLE_KEY)
 
-    it("says why a token was rejected, as people of other meshes know it", async () => {
+    it("reports why a token was rejected, in the wording of other meshes", async () => {
       const expired = await bearer(mission(), { issuer: ISSUER, subject: "alice", expires: "-1m" })
       expect(await mission().httpbin("/headers", ...expired)).toEqual({ status: 401, body: "Jwt is expired" })
       const foreign = await bearer(mission(), { issuer: "https://another.example", subject: "alice" })
@@ -34,7 +34,7 @@ export function requestAuthentication(mission: () => Mission): void {
 
   describe("RequestAuthentication alone, with keys by `jwksUri` from a real HTTP server", () => {
     const folder = mkdtempSync(join(tmpdir(), "merlon-issuer-"))
-    // A key that no other test knows: it can only have come from the server.
+    // A key that no other test uses: it can only have come from the server.
     const key = join(folder, "private.jwk.json")
     const keySet = join(folder, "jwks.json")
     let issuer: Running
@@ -63,13 +63,13 @@ export function requestAuthentication(mission: () => Mission): void {
       expect(await mission().httpbin("/headers", ...other)).toMatchObject({ status: 401 })
     })
 
-    it("tells on the resource that the keys are there", async () => {
+    it("reports on the resource that the keys are available", async () => {
       const { status } = await mission().get(KIND, "jwt", "foo")
       const ready = status?.conditions?.find(({ type }) => type === "JwksReady")
       expect(ready).toMatchObject({ status: "True", message: expect.stringContaining(`\`${ISSUER}\`: 1 key of `) })
     })
 
-    it("and goes on with the keys it has once that server is gone", async () => {
+    it("and continues with the current keys when that server is down", async () => {
       await issuer.stop()
       const good = await bearer(mission(), { issuer: ISSUER, subject: "bob", key })
       expect(await mission().httpbin("/headers", ...good)).toMatchObject({ status: 200 })
@@ -87,7 +87,7 @@ function behaves(mission: () => Mission, key: string): void {
     expect(await mission().httpbin("/headers")).toMatchObject({ status: 200 })
   })
 
-  it("a valid JWT: 200, and the application does not get to see it", async () => {
+  it("a valid JWT: 200, and the application does not receive it", async () => {
     const good = await bearer(mission(), { issuer: ISSUER, subject: "alice", key })
     const { status, body } = await mission().httpbin("/headers", ...good)
     expect(status).toBe(200)

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The samples' policies with the names of a mesh, and policies that the samples do not have.
+// The samples' policies with the names of a mesh, and policies that the samples do not contain.
 
 import { readFileSync } from "node:fs"
 import type { MeshNames } from "@merlon/policy"
 
-/** Of the samples. */
+/** The issuer of the samples. */
 export const ISSUER = "https://issuer.example"
-/** The policy of the samples with the same keys, for an issuer that may also be named as a subject: it has no slash. */
+/**
+ * The policy of the samples with the same keys, for an issuer that can also be named as a subject: it contains no
+ * slash.
+ */
 export const PLAIN_ISSUER = "testing@issuer.example"
 
-/** As a person who runs a mesh of another name would write it. */
+/** A sample as a user of a mesh with another name would write it. */
 export function sample(name: string, { domain, rootNamespace }: MeshNames): string {
   return readFileSync(`samples/policies/${name}.yaml`, "utf8")
     .replaceAll("merlon.dev", domain)
@@ -21,7 +24,7 @@ export function policy(names: MeshNames, kind: string, name: string, namespace: 
   return JSON.stringify({ apiVersion: `${group}/${names.version}`, kind, metadata: { name, namespace }, spec })
 }
 
-/** In one file. kubectl reads all of it as JSON where that is what it begins with. */
+/** Joins manifests into one file. kubectl would read all of it as JSON if it began with JSON. */
 export function together(...manifests: readonly string[]): string {
   return manifests.map(manifest => `---\n${manifest}\n`).join("")
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One local mesh as a user has it: started by `merlonctl up --detach`, controlled by merlonctl or kubectl, called with
-// curl from outside and with xclient from inside. Stopping it also checks that nothing is left behind. `MERLONCTL` names
-// another build of the program.
+// curl from outside and with xclient from inside. Stopping it also checks that nothing is left behind. `MERLONCTL`
+// names another build of the program.
 
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -29,7 +29,7 @@ interface Ways {
   readonly web: number
 }
 
-/** As `mesh.json` of the data folder holds them. */
+/** The format of `mesh.json` in the data folder. */
 interface MeshRecord {
   readonly supervisor: { readonly pid: number }
   readonly ports: { readonly webhook: number; readonly health: number }
@@ -61,7 +61,7 @@ export interface Stored {
 }
 
 export interface Answer {
-  /** 0 where the connection was closed without one. */
+  /** 0 if the connection was closed without a response. */
   readonly status: number
   readonly body: string
 }
@@ -97,7 +97,7 @@ export class Mission {
     throw new Error(`\`merlonctl up\` failed: ${err}`)
   }
 
-  /** Stops it, and fails where something of it is still there. */
+  /** Stops the mesh, and fails if anything of it is left. */
   async stop(): Promise<void> {
     for (const program of this.#running) await program.stop()
     const { supervisor, processes } = this.record
@@ -116,7 +116,7 @@ export class Mission {
     return run(process.env.KUBECTL ?? "kubectl", args, this.#env, input)
   }
 
-  /** With the tool of this mission. */
+  /** Runs the tool of this mission. */
   ctl(args: readonly string[], input?: string): Promise<Ran> {
     return this.#tool === "kubectl" ? this.kubectl(args, input) : this.merlonctl(args, input)
   }
@@ -135,7 +135,7 @@ export class Mission {
     return JSON.parse(out)
   }
 
-  /** Returns when the status says that the stored policy is enforced. Callers assert at once, without a retry. */
+  /** Returns when the status reports that the stored policy is enforced. Callers assert at once, without a retry. */
   async enforced(kind: string, name: string, namespace: string): Promise<void> {
     const what = ["--for=condition=Enforced", `${kind}/${name}`, "-n", namespace, "--timeout=120s"]
     succeeded(await this.ctl(["wait", ...what]))
@@ -151,13 +151,13 @@ export class Mission {
     await this.enforced(kind, name, namespace)
   }
 
-  /** Returns when no proxy holds the policy any more; what is gone has no status that could tell. */
+  /** Returns when no proxy holds the policy any more. A deleted policy has no status to wait for. */
   async remove(kind: string, name: string, namespace: string): Promise<void> {
     succeeded(await this.ctl(["delete", kind, name, "-n", namespace]))
     await this.#forgotten([`${kind}/${namespace}/${name}`])
   }
 
-  /** The same for all that these say. */
+  /** Removes all policies of these manifests. */
   async removeAll(...manifests: readonly string[]): Promise<void> {
     succeeded(await this.ctl(["delete", "-f", "-"], together(...manifests)))
     const gone = manifests.map(manifest => {
@@ -180,7 +180,7 @@ export class Mission {
     await vi.waitFor(isForgotten, PATIENCE)
   }
 
-  /** From outside of the mesh, in plaintext. */
+  /** Calls from outside of the mesh, in plaintext. */
   httpbin(path: string, ...more: readonly string[]): Promise<Answer> {
     return this.curl(`http://127.0.0.1:${this.#ways.httpbin}${path}`, ...more)
   }
@@ -195,12 +195,12 @@ export class Mission {
     return { status: Number(out.slice(end + 1)), body: out.slice(0, end) }
   }
 
-  /** Inside of the workload `consumer`. */
+  /** Runs xclient inside the workload `consumer`. */
   xclient(...args: readonly string[]): Promise<Ran> {
     return this.merlonctl(["exec", "consumer", "-n", "app", "--", "xclient", ...args])
   }
 
-  /** The same, for one that runs on; it ends with the mission at the latest. */
+  /** Runs xclient in the background; it ends with the mission at the latest. */
   runningXclient(...args: readonly string[]): Running {
     const program = new Running(
       process.execPath,
@@ -212,12 +212,12 @@ export class Mission {
   }
 
   get record(): MeshRecord {
-    // Written by `merlonctl up`, whole or not at all.
+    // `merlonctl up` writes the file atomically.
     return JSON.parse(readFileSync(join(this.#folder, "mesh", "mesh.json"), "utf8"))
   }
 }
 
-/** A home of its own: no kubeconfig of this machine, no cache of another server. */
+/** A separate home: no kubeconfig of this machine, no cache of another server. */
 function environment(folder: string, more: Environment = {}): Environment {
   const data = join(folder, "mesh")
   return {
@@ -237,14 +237,14 @@ export function succeeded(ran: Ran): Ran {
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
-    // It ended, but its adoptive parent has not waited for it yet: it has no command line any more.
+    // The process has ended, but its parent has not reaped it yet: a zombie has no command line.
     return !existsSync(`/proc/${pid}`) || commandLine(String(pid)) !== ""
   } catch {
     return false
   }
 }
 
-/** Processes whose command line names the folder, where the system shows command lines as files. */
+/** Processes whose command line contains the folder, if the system shows command lines as files. */
 function processesNaming(folder: string): readonly string[] {
   const lines = readdirs("/proc")
     .filter(name => /^\d+$/.test(name))

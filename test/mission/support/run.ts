@@ -20,7 +20,7 @@ export function run(command: string, args: readonly string[], env: Environment, 
     child.stderr.on("data", (chunk: Buffer) => (texts.err += chunk.toString()))
     child.once("error", reject)
     child.once("close", code => resolve({ code, ...texts }))
-    // Who rejects its arguments reads nothing.
+    // A program that rejects its arguments does not read its input.
     child.stdin.on("error", () => undefined)
     child.stdin.end(input)
   })
@@ -30,7 +30,7 @@ export class Running {
   text = ""
   readonly #child: ChildProcess
   readonly #told = new Set<() => void>()
-  /** Ended, with everything that it said. */
+  /** The program has ended, and all of its output was read. */
   #isOver = false
 
   constructor(command: string, args: readonly string[], env: Environment) {
@@ -47,7 +47,7 @@ export class Running {
     })
   }
 
-  /** When it has been said; fails where the program ends without. */
+  /** Resolves when the output matches; rejects if the program ends without. */
   said(pattern: RegExp): Promise<RegExpExecArray> {
     return new Promise((resolve, reject) => {
       const look = (): void => {

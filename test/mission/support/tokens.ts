@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tokens made by `merlonctl jwt`, and the samples' keys that a published key set verifies.
+// Tokens made by `merlonctl jwt`, with the samples' keys that a published key set verifies.
 
 import { type Mission, succeeded } from "./mission.js"
 
@@ -13,7 +13,7 @@ export interface Wanted {
   readonly expires?: string
 }
 
-/** Tokens by how they were asked for: the same one is good as often as it is wanted, and takes a process to make. */
+/** Tokens by their parameters: a token can be reused, and creating one takes a process. */
 const minted = new Map<string, Promise<string>>()
 
 /** As an argument of curl. */

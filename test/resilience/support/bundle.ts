@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bundles a TypeScript program and its dependencies into one JavaScript file, so that a process that is started a hundred
-// times starts quickly: most of a start is finding and compiling modules.
+// Bundles a TypeScript program and its dependencies into one JavaScript file, so that a process that is started a
+// hundred times starts quickly: most of a start is finding and compiling modules.
 
 import { renameSync } from "node:fs"
 import { basename, join } from "node:path"
@@ -21,16 +21,16 @@ export async function bundle(program: URL, more: BuildOptions = {}): Promise<str
     platform: "node",
     format: "esm",
     target: "node20",
-    // Their binaries stand beside their own files.
+    // Their native binaries are next to their own files.
     external: ["classic-level", "koffi"],
-    // What CommonJS dependencies expect to find.
+    // Globals that CommonJS dependencies expect.
     banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
     plugins: [tablesInside],
     minifyWhitespace: true,
     logLevel: "warning",
     ...more,
   })
-  // Atomic, for processes that bundle the same at the same time.
+  // Atomic, because several processes may bundle the same program at the same time.
   renameSync(fresh, outfile)
   return outfile
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts, calls and kills an API server process, as an HTTP client: requests with the administrator's certificate, and a
-// watch that ends with the server.
+// Starts, calls and kills an API server process, as an HTTP client: requests with the administrator's certificate, and
+// a watch that ends with the server.
 
 import { type ChildProcessByStdio, spawn } from "node:child_process"
 import { readFileSync } from "node:fs"
@@ -38,7 +38,7 @@ export class ClusterProcess {
   #agent: Agent | undefined
   url = ""
 
-  /** The bundled server program. */
+  /** `program`: the bundled server. */
   constructor(program: string) {
     this.#child = spawn(process.execPath, ["--expose-gc", program], {
       stdio: ["pipe", "pipe", "inherit"],
@@ -59,7 +59,7 @@ export class ClusterProcess {
     this.#agent = new Agent({ keepAlive: true, ...credentials(kubeconfig) })
   }
 
-  /** So that memory can be compared: several times with pauses, because pages go back to the system later. */
+  /** For comparisons of memory: several collections with pauses, because pages return to the system later. */
   async collectGarbage(): Promise<void> {
     for (let i = 0; i < 4; i++) {
       await this.#say("collect")
@@ -75,7 +75,7 @@ export class ClusterProcess {
     return { status: response.statusCode ?? 0, body: JSON.parse(text) as KubernetesObject }
   }
 
-  /** Each whole line to the listener, until the server or the caller ends it. */
+  /** Passes each complete line to the listener, until the server or the caller ends the watch. */
   async watch(path: string, listener: (line: WatchLine) => void): Promise<{ close(): void; ended: Promise<void> }> {
     const response = await this.#send("GET", path)
     if (response.statusCode !== 200) throw new Error(`watch answered ${response.statusCode}`)

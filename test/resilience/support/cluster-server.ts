@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The real API server as a process that can be killed. Started in advance, it waits for a line with its data folder, then
-// serves and prints its address. Every further line triggers a garbage collection, for memory measurements.
+// The real API server as a process that can be killed. Started in advance, it waits for a line with its data folder,
+// then serves and prints its address. Every further line triggers a garbage collection, for memory measurements.
 
 import { createInterface } from "node:readline"
 import { startCluster } from "../../../packages/cluster/src/cluster.js"
@@ -8,7 +8,7 @@ import { openEtcdStore } from "../../../packages/cluster/src/store/etcd/open.js"
 
 export interface Order {
   dataDir: string
-  /** The embedded store where left out. */
+  /** The embedded store if absent. */
   etcd?: string
 }
 

@@ -18,7 +18,7 @@ export class ConfigMapWriter {
     readonly writer: number,
   ) {}
 
-  /** Until told to stop. Whatever a server does not answer stays an open question. */
+  /** Runs until `going` returns false. A request without a response stays open in the ledger. */
   async run(servers: () => readonly ClusterProcess[], going: () => boolean): Promise<void> {
     while (going()) {
       const up = servers()
@@ -31,7 +31,7 @@ export class ConfigMapWriter {
     }
   }
 
-  /** A change that every watcher must see: a watcher that has seen it has seen everything before. */
+  /** A change that every watcher must see: a watcher that has seen it has seen everything before it. */
   async mark(server: ClusterProcess): Promise<number> {
     const name = `w-marker-${this.writer}`
     let revision = 0
@@ -63,7 +63,7 @@ export class ConfigMapWriter {
       this.ledger.acknowledge(id, revision)
       return revision
     } catch {
-      // The connection broke: asked, never answered.
+      // The connection broke before a response.
       await new Promise(resolve => setTimeout(resolve, 5))
       return 0
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A machine of a mesh without Kubernetes: a control plane with an embedded API server, on a shared etcd. It is one
-// process, so all of it dies together, as a machine does.
+// process, so all of it dies together, like a machine.
 
 import { cpSync } from "node:fs"
 import { join } from "node:path"
@@ -15,9 +15,9 @@ export interface SharedPorts {
 
 export interface MachineOptions {
   readonly folder: string
-  /** Its own; ports are the same on every machine. */
+  /** The machine's own address; ports are the same on every machine. */
   readonly address: string
-  /** What proxies, clients and API servers are told: the balancer. */
+  /** The address that proxies, clients and API servers use: the load balancer. */
   readonly sharedAddress: string
   readonly ports: SharedPorts
   readonly etcd: readonly string[]
@@ -32,7 +32,7 @@ export class EtcdMachine {
     return join(this.#data, "cluster", "kubeconfig")
   }
 
-  /** As an administrator copies them, once, before the first start. */
+  /** Copies the keys as an administrator would, once, before the first start. */
   takeKeysOf(other: EtcdMachine): void {
     cpSync(join(other.#data, "cluster", "pki"), join(this.#data, "cluster", "pki"), { recursive: true })
   }

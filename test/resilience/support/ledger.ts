@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The records of a crash test: requests, responses and watch events. Whatever crashed in between, they must be
-// consistent: nothing acknowledged is lost, nothing rejected happened, and no event is repeated or out of order.
+// consistent: no acknowledged write is lost, no rejected one happened, and no event is repeated or out of order.
 
 export interface Seen {
   revision: number
   key: string
   /** The id of the write whose value this is; absent for a deletion. */
   id?: string
-  /** The id that stood before, where the watcher is told: a chain without a missing link. */
+  /** The previous id, if watch events contain it: a chain without a missing link. */
   previous?: string | undefined
 }
 
@@ -15,7 +15,7 @@ interface Asked {
   id: string
   key: string
   deletes: boolean
-  /** `open`: it is unknown whether it happened. */
+  /** `open`: it is unknown whether the write happened. */
   outcome: "open" | "rejected" | { revision: number }
 }
 
@@ -34,13 +34,13 @@ export class Ledger {
 
   constructor(
     startRevision: number,
-    /** Whether watch events name what stood before. */
+    /** Whether watch events contain the previous value. */
     readonly chained: boolean,
   ) {
     this.#lastSeen = startRevision
   }
 
-  /** Where a watcher must resume. */
+  /** The revision at which a watcher must resume. */
   get lastSeen(): number {
     return this.#lastSeen
   }
@@ -61,7 +61,7 @@ export class Ledger {
     this.acknowledgements++
   }
 
-  /** For answers that do not name the revision, as Kubernetes' to a deletion. */
+  /** For responses without the revision, such as Kubernetes' to a deletion. */
   acknowledgeUnnumbered(id: string): void {
     const asked = this.#asked.get(id)
     if (asked?.outcome !== "open") throw new Error(`${id} was answered twice or never asked`)
@@ -69,7 +69,7 @@ export class Ledger {
     this.acknowledgements++
   }
 
-  /** Certainly not written. */
+  /** The write certainly did not happen. */
   reject(id: string): void {
     this.#settle(id, "rejected")
   }
@@ -86,7 +86,7 @@ export class Ledger {
 
   /**
    * Called when no writer is active and the watcher has caught up: everything must match the state that the server
-   * shows.
+   * returns.
    */
   check(state: ReadonlyMap<string, string>, revision: number): void {
     if (revision < this.#highest) throw new Error(`the revision went back from ${this.#highest} to ${revision}`)
@@ -139,7 +139,9 @@ export class Ledger {
     else this.#state.set(key, id)
   }
 
-  /** Every server that could still execute these is dead, and a later write has been seen: now or never. */
+  /**
+   * Every server that could still execute these is dead, and a later write has been seen, so they can no longer happen.
+   */
   #expire(): void {
     for (const asked of this.#open) if (asked.outcome === "open") asked.outcome = "rejected"
     this.#open.clear()

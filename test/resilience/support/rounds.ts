@@ -12,10 +12,10 @@ export interface Rounds {
 
 export const KILLS: Rounds = { most: 50, least: 6, budgetMs: 3_000 * inject("effort") }
 
-/** Far beyond what the least number of rounds takes anywhere. */
+/** Far more than the minimum of rounds takes on any machine. */
 export const LIMIT_MS = 600_000
 
-/** The numbers of the rounds to play. */
+/** The numbers of the rounds to run. */
 export function* roundsOf({ most, least, budgetMs }: Rounds): Generator<number> {
   const end = Date.now() + budgetMs
   for (let round = 0; round < most && (round < least || Date.now() < end); round++) yield round

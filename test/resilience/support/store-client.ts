@@ -9,7 +9,7 @@ import type { Request } from "./store-server.js"
 
 export const storeServer = new URL("./store-server.ts", import.meta.url)
 
-/** The process died before it answered. */
+/** The process died before it responded. */
 export class Died extends Error {}
 
 /** The store answered with an error. */
@@ -35,12 +35,12 @@ export class StoreClient {
   #next = 0
   #dead = false
 
-  /** The bundled store server. */
+  /** `program`: the bundled store server. */
   constructor(program: string) {
     this.#child = spawn(process.execPath, [program], { stdio: ["pipe", "pipe", "inherit"] })
     this.#child.stdin.on("error", () => undefined)
     createInterface({ input: this.#child.stdout }).on("line", line => this.#hear(line))
-    // "close" comes after the last byte was read: what the process said before it died was said.
+    // "close" comes after the last byte was read, so all output of the process was received.
     this.#gone = new Promise(resolve => {
       this.#child.once("close", () => {
         this.#dead = true
@@ -55,7 +55,7 @@ export class StoreClient {
     if (this.#dead) throw new Died()
     const call = this.#next++
     this.#child.stdin.write(`${JSON.stringify({ call, request })}\n`)
-    // The caller knows what it asked for.
+    // The caller knows the type of its result.
     return (await new Promise<unknown>((resolve, reject) => this.#calls.set(call, { resolve, reject }))) as T
   }
 

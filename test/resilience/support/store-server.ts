@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A killable process with a store: JSON lines in, JSON lines out. It answers only after the store did, so everything that
-// the client has read was acknowledged. Started in advance, it waits for `open`.
+// A killable process with a store: JSON lines in, JSON lines out. It responds only after the store did, so everything
+// that the client has read was acknowledged. Started in advance, it waits for `open`.
 
 import { createInterface } from "node:readline"
 import { openEmbeddedStore } from "../../../packages/cluster/src/store/embedded/open.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process with its own wall clock, which a test sets while it runs. libfaketime intercepts the system calls; timers use
-// the monotonic clock, as when a machine's clock is set.
+// A process with its own wall clock, which a test sets while it runs. libfaketime intercepts the system calls; timers
+// use the monotonic clock, as when a machine's clock is set.
 
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -20,12 +20,12 @@ export class WrongClock {
       FAKETIME_TIMESTAMP_FILE: join(this.#folder, "time"),
       FAKETIME_DONT_FAKE_MONOTONIC: "1",
       DONT_FAKE_MONOTONIC: "1",
-      // Reading the file at each look at the clock would make the process slow.
+      // Reading the file whenever the process reads the clock would make it slow.
       FAKETIME_CACHE_DURATION: "1",
     }
   }
 
-  /** As `+1h`, `-1y`; `+0` is right. */
+  /** An offset such as `+1h` or `-1y`; `+0` is the right time. */
   set(offset: string): void {
     const file = join(this.#folder, "time")
     writeFileSync(`${file}.new`, offset)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the steps of a composite GitHub Action on this machine as written: expressions, outputs, summary, and stopping at
-// the first failed step. Steps that use other actions are listed and not run.
+// Runs the steps of a composite GitHub Action on this machine as written: expressions, outputs, summary, and stopping
+// at the first failed step. Steps that use other actions are listed and not run.
 
 import { spawn } from "node:child_process"
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs"
@@ -25,11 +25,11 @@ export interface Action {
 
 export interface ActionRun {
   readonly inputs: Readonly<Record<string, string>>
-  /** What expressions find under `github`, by path, as `event.pull_request.number`. */
+  /** Values of the expressions under `github`, by path, such as `event.pull_request.number`. */
   readonly github: Readonly<Record<string, string>>
   readonly env: Readonly<Record<string, string>>
   readonly cwd: string
-  /** A folder for this run alone. */
+  /** A folder for this run only. */
   readonly temp: string
 }
 
@@ -38,7 +38,7 @@ export interface ActionResult {
   readonly log: string
   readonly summary: string
   readonly outputs: Readonly<Record<string, string>>
-  /** Other actions, with what they were given. */
+  /** Other actions, with their inputs. */
   readonly used: readonly { readonly uses: string; readonly with: Readonly<Record<string, string>> }[]
 }
 
@@ -90,7 +90,7 @@ export async function runAction(action: Action, run: ActionRun): Promise<ActionR
   return { failed, log, summary: readFileSync(summary, "utf8"), outputs: Object.fromEntries(outputs), used }
 }
 
-/** As the runner starts it for `shell: bash`. */
+/** Like the runner for `shell: bash`. */
 function bash(script: string, cwd: string, env: NodeJS.ProcessEnv): Promise<{ code: number | null; text: string }> {
   return new Promise((resolve, reject) => {
     const child = spawn("bash", ["--noprofile", "--norc", "-eo", "pipefail", "-c", script], { cwd, env })

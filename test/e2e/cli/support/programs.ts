@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The real merlonctl and kubectl against a cluster of their own.
+// The real merlonctl and kubectl, with a separate cluster.
 
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtemp, readFile, rm } from "node:fs/promises"
@@ -41,7 +41,7 @@ const CRDS = [
 export async function startPrograms(): Promise<Programs> {
   const folder = await mkdtemp(join(tmpdir(), "merlonctl-e2e-"))
   const cluster = await testCluster(folder)
-  // A home of its own: no kubeconfig of the machine, no cache of another server.
+  // A separate home: no kubeconfig of the machine, no cache of another server.
   const env = { PATH: process.env.PATH ?? "", HOME: folder, KUBECONFIG: cluster.kubeconfigPath }
   const run = (command: string, args: readonly string[], options: RunOptions = {}): Promise<Ran> =>
     new Promise((done, failed) => {

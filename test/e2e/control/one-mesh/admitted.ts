@@ -34,7 +34,7 @@ export function admitted(started: () => Mesh): void {
     const containersOf = async (name: string, namespace: string): Promise<readonly string[]> => {
       const pod = await mesh.api.get("Pod", name, namespace)
       if (pod === undefined) throw new Error(`there is no Pod ${name}`)
-      const { containers, initContainers = [] } = pod.spec as PodSpec // as the API's schema says
+      const { containers, initContainers = [] } = pod.spec as PodSpec // the type of the API's schema
       return [...initContainers, ...containers].map(container => container.name)
     }
 
@@ -67,7 +67,7 @@ export function admitted(started: () => Mesh): void {
       )
     })
 
-    it("prints a warning for what is allowed and probably not meant", async () => {
+    it("prints a warning for a policy that is valid but probably a mistake", async () => {
       const spec = { selector: { matchLabels: { app: "nobody" } }, action: "ALLOW" }
       const ran = await mesh.api.kubectl("apply -f -", manifest("AuthorizationPolicy", "warned", spec))
       expect(ran.code).toBe(0)
@@ -75,7 +75,7 @@ export function admitted(started: () => Mesh): void {
       expect(await mesh.api.get("AuthorizationPolicy", "warned", "foo")).toBeDefined()
     })
 
-    it("injects the proxy into Pods of labelled namespaces, unless they say no", async () => {
+    it("injects the proxy into Pods of labelled namespaces, unless they opt out", async () => {
       const pod = (name: string, namespace: string, labels: object = {}): string =>
         JSON.stringify({
           apiVersion: "v1",
@@ -95,7 +95,7 @@ export function admitted(started: () => Mesh): void {
       expect(await containersOf("out", "bar")).toEqual(["app"])
     })
 
-    it("records who changed a policy, and proves what changed since a moment", async () => {
+    it("records who changed a policy, and proves what changed since a given time", async () => {
       const namespace = "recorded"
       const policy = (name: string, namespaces: readonly string[]): string =>
         JSON.stringify({

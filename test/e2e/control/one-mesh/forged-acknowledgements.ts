@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A workload acknowledges what only another was sent, on the real stream port and with its own certificate. Both use one
-// service account, so only their Pods distinguish them. A policy's status must only count its own proxies.
+// A workload acknowledges what only another one was sent, on the real stream port and with its own certificate. Both
+// use the same service account, so only their Pods distinguish them. A policy's status must only count its own proxies.
 
 import { makeSigningRequest } from "@merlon/identity"
 import { PROXY_RESOURCE } from "@merlon/xds"
@@ -26,7 +26,7 @@ export function forgedAcknowledgements(started: () => Mesh): void {
     let mesh: Mesh
     let victim: DeltaStream
     let forger: RawClient
-    /** What the victim was sent and has not answered. */
+    /** Nonce and version that the victim was sent and has not acknowledged. */
     let nonce: string
     let version: string
 
@@ -51,7 +51,7 @@ export function forgedAcknowledgements(started: () => Mesh): void {
     }
     const acknowledge = (stream: DeltaStream, responseNonce: string): void =>
       stream.send({ typeUrl: PROXY_RESOURCE, responseNonce })
-    /** A stream of the forger's, which acknowledges whatever it is sent. */
+    /** A stream of the forger, which acknowledges whatever it is sent. */
     const forgerStream = (): DeltaStream => {
       const stream = forger.delta()
       stream.call.on("data", response => acknowledge(stream, response.nonce))
@@ -59,7 +59,7 @@ export function forgedAcknowledgements(started: () => Mesh): void {
     }
     const condition = (type: string) => mesh.api.condition(AP, "kept", "forge", type)
 
-    /** Waits until the control plane has read what the forger sent: a stream is read in order, and this comes after. */
+    /** Waits until the control plane has read what the forger sent: a stream is read in order, and this comes later. */
     const readAll = async (name: string): Promise<void> => {
       await mesh.api.put(deny(name, `/${name}`, "forger", "forge"))
       await mesh.api.becomes(AP, name, "forge", "Enforced", "True")
@@ -108,7 +108,7 @@ export function forgedAcknowledgements(started: () => Mesh): void {
       stream.call.end()
     })
 
-    it("do not count as versions that a new stream says it has", async () => {
+    it("do not count as versions that a new stream reports", async () => {
       const stream = forgerStream()
       stream.send({ node: { id: FORGER }, typeUrl: PROXY_RESOURCE, initialResourceVersions: { [POLICY]: version } })
       await stream.response(0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A change on its way to proxies and back into the policy's status, with a control plane process and proxies on real
-// streams: which proxy gets what, and what the status says about proxies that have not acknowledged.
+// A policy change on its way to proxies and back to the policy's status, with a control plane process and proxies on
+// real streams: which proxy gets what, and what the status says about proxies that have not acknowledged.
 
 import { beforeAll, describe, expect, it } from "vitest"
 import { type BareProxy, reject } from "../support/bare-proxy.js"
@@ -10,7 +10,7 @@ import { deny, type Mesh } from "../support/mesh.js"
 const AP = "AuthorizationPolicy"
 
 export function propagation(started: () => Mesh): void {
-  describe("a change of policy on its way", () => {
+  describe("propagation of a policy change", () => {
     let mesh: Mesh
 
     beforeAll(() => {
@@ -24,7 +24,7 @@ export function propagation(started: () => Mesh): void {
       for (const [index, { port }] of relays.entries()) {
         proxies.push(await mesh.bareProxy(`wire-${index}`, { namespace: "wire", meshPort: port }))
       }
-      // What all of them have: the last word before it is quiet.
+      // A policy that all of them get: the last update before the wire is idle.
       await mesh.api.put(deny("all", "/all", undefined, "wire"))
       await mesh.api.becomes(AP, "all", "wire", "Enforced", "True")
       const before = relays.map(({ bytes }) => bytes)
@@ -39,7 +39,7 @@ export function propagation(started: () => Mesh): void {
       expect(one?.bytes).toBe(before[0])
       expect(three?.bytes).toBe(before[2])
       expect(proxies.map(proxy => proxy.updates.length)).toEqual([updates[0], (updates[1] ?? 0) + 2, updates[2]])
-      // And of what the selected one has, only what changed.
+      // The selected proxy got only what changed.
       expect(proxies[1]?.sent.slice(-2)).toEqual([`policy/${AP}/wire/one`, `policy/${AP}/wire/one`])
     })
 
@@ -90,7 +90,7 @@ export function propagation(started: () => Mesh): void {
 
       proxy.behaviour = reject("this proxy cannot read `paths`")
       await mesh.api.put(deny("nack", "/bad", undefined, "nack"))
-      // The first word may be that it is waited for.
+      // The first status may say that it is waiting for the proxy.
       await expect
         .poll(() => mesh.api.condition(AP, "nack", "nack", "Enforced"), WAIT)
         .toMatchObject({
@@ -103,7 +103,7 @@ export function propagation(started: () => Mesh): void {
         rejections,
       )
 
-      // Its next good version ends the trouble.
+      // The next valid version clears the error.
       proxy.behaviour = () => Promise.resolve()
       await mesh.api.put(deny("nack", "/better", undefined, "nack"))
       expect((await mesh.api.becomes(AP, "nack", "nack", "Enforced", "True")).message).toContain("1 of 1 proxy")

@@ -26,7 +26,7 @@ export function revocation(started: () => Mesh): void {
         metadata: { name: "merlon-revocations", namespace: names.rootNamespace },
         data,
       })
-    /** A connection that has been used once and stands open. */
+    /** An open connection that has been used once. */
     const openAs = async (workload: DeclaredWorkload): Promise<{ socket: TLSSocket; closed: Promise<unknown> }> => {
       const socket = connect({ host: httpbin.address, port: 15_080, ...httpbin.tlsAs(workload.credentials) })
       socket.on("error", () => undefined)
@@ -58,7 +58,7 @@ export function revocation(started: () => Mesh): void {
       expect(theirs.socket.destroyed).toBe(false)
       expect(await httpbin.getAs(other, "/again")).toBe(200)
       theirs.socket.destroy()
-      // The certificate stays revoked; the identity is as good as before.
+      // The certificate stays revoked, while the identity is valid again with a new one.
       const rejected = connect({ host: httpbin.address, port: 15_080, ...httpbin.tlsAs(old) })
       rejected.on("error", () => undefined)
       rejected.on("secureConnect", () => rejected.write("GET / HTTP/1.1\r\nhost: httpbin\r\n\r\n"))

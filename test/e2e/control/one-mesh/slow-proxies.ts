@@ -29,7 +29,7 @@ export function slowProxies(started: () => Mesh): void {
         const acknowledged = await mesh.control.metric(ACKNOWLEDGED)
         await mesh.api.put(deny("mute", path, undefined, "mute"))
         await mesh.api.put(deny("beside", path, "mute-1", "mute"))
-        // Each change reaches the others while the one before still waits for the mute one.
+        // Each change reaches the others while the mute one has not acknowledged the previous one.
         await mesh.api.becomes(AP, "beside", "mute", "Enforced", "True")
         await expect.poll(() => mesh.control.metric(ACKNOWLEDGED), WAIT).toBeGreaterThanOrEqual(acknowledged + 2)
       }
@@ -44,7 +44,7 @@ export function slowProxies(started: () => Mesh): void {
         return proxies.filter(({ behind }) => behind > 0).map(({ key }) => key)
       }
       await expect.poll(late, WAIT).toEqual(["mute/mute-0"])
-      // Half a minute late it counts as overdue.
+      // After half a minute it counts as overdue.
       await expect
         .poll(() => mesh.control.metric("merlon_control_overdue_acknowledgements"), { timeout: 90_000, interval: 500 })
         .toBe(1)
@@ -55,11 +55,11 @@ export function slowProxies(started: () => Mesh): void {
       const proxies: BareProxy[] = []
       for (let start = 0; start < count; start += 20) {
         const some = Array.from({ length: 20 }, (_, index) => `many-${start + index}`)
-        // From one address an account may have so many streams and no more.
+        // The number of streams per account from one address is limited.
         const more = { namespace: "many", serviceAccount: `many-${start}`, labels: { app: "many" } }
         proxies.push(...(await Promise.all(some.map(name => mesh.bareProxy(name, more)))))
       }
-      // Acknowledgements that arrive apart, as from proxies under load.
+      // Acknowledgements that arrive one by one, as from proxies under load.
       for (const [index, proxy] of proxies.entries()) {
         proxy.behaviour = () => new Promise(resolve => setTimeout(resolve, index * 15))
       }
@@ -76,7 +76,8 @@ export function slowProxies(started: () => Mesh): void {
       const put = performance.now()
       await mesh.api.put(deny("many", "/many", undefined, "many"))
       const { message } = await mesh.api.becomes(AP, "many", "many", "Enforced", "True")
-      // One is the document itself, and of the others there is one in a second, for as many as this machine took.
+      // One version is the document itself; the others are written at most once per second, for as long as this machine
+      // takes.
       await expect.poll(() => versions.size, WAIT).toBeGreaterThan(1)
       over.abort()
       await watching

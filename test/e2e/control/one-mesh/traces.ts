@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The spans of the proxies of both ends at one collector: a request is one trace, and a denial has one id.
+// The spans of both proxies at one collector: a request is one trace, and a denial has one id.
 
 import { request } from "node:http"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -41,7 +41,7 @@ export function traces(started: () => Mesh): void {
     })
     afterAll(() => collector.close())
 
-    /** As a program that has `http_proxy` set. */
+    /** Like a program that sets `http_proxy`. */
     function call(path: string): Promise<{ readonly status: number | undefined; readonly decision: unknown }> {
       return new Promise((resolve, reject) => {
         const options = { host: shop.address, port: HTTP_PROXY, path: `http://web.${SPACE}${path}`, agent: false }
@@ -55,7 +55,7 @@ export function traces(started: () => Mesh): void {
     }
 
     it("are one, with the caller's span as the parent of the server's, and have the same decision id", async () => {
-      // Until the Service has arrived, its host is none of the mesh.
+      // Until the proxy has received the Service, its host is not in the mesh.
       await expect.poll(async () => (await call("/open")).status, WAIT).toBe(200)
       const { status, decision } = await call("/closed")
       expect({ status, decision }).toEqual({ status: 403, decision: expect.stringMatching(/^[0-9a-f]{20}$/) })

@@ -13,12 +13,12 @@ const SLOW = { timeout: 90_000, interval: 200 }
 const NAMESPACE = "led"
 
 interface Replicas {
-  /** Its control plane leads at first. */
+  /** Its control plane is the first leader. */
   readonly mesh: Mesh
   readonly second: ControlProcess
 }
 
-/** `whenKilled` are tests that run once the leader is dead, and before it comes back. */
+/** `whenKilled`: tests that run after the leader is killed, and before it comes back. */
 export function leadership(replicas: () => Replicas, whenKilled: () => void): void {
   describe("of two replicas", () => {
     let mesh: Mesh
@@ -47,7 +47,7 @@ export function leadership(replicas: () => Replicas, whenKilled: () => void): vo
       await put("both", "/both")
       const { message } = await mesh.api.becomes(AP, "both", NAMESPACE, "Enforced", "True")
       expect(message).toBe("enforced by 2 of 2 proxies at generation 1")
-      // One of these proxies, and the one that all tests ask about.
+      // Each replica has one of these proxies, and the one that all tests share.
       await expect.poll(() => mesh.control.metric("merlon_control_connected_proxies"), SLOW).toBe(2)
       await expect.poll(() => second.metric("merlon_control_connected_proxies"), SLOW).toBe(2)
     })
@@ -79,7 +79,7 @@ export function leadership(replicas: () => Replicas, whenKilled: () => void): vo
         const rule = { issuer: "a", jwksUri: "/keys" }
         const rejected = mesh.api.put(policy("RequestAuthentication", "relative", { jwtRules: [rule] }, NAMESPACE))
         await expect(rejected).rejects.toThrow(/jwksUri/)
-        // What went with the first replica is missed, by name.
+        // The status names the proxy that was connected to the killed replica.
         await expect
           .poll(async () => (await enforced())?.message, SLOW)
           .toMatch(/^enforced by 1 of 2 proxies.*not connected: led\/led-here/)

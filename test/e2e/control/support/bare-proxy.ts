@@ -20,11 +20,11 @@ export const reject =
 
 export class BareProxy {
   readonly updates: Update[] = []
-  /** In force, by name. */
+  /** The held versions, by name. */
   readonly held = new Map<string, string>()
-  /** Why it was disconnected, each time. */
+  /** The reason of each disconnect. */
   readonly ends: string[] = []
-  /** What went wrong, as it says itself. */
+  /** The errors that the client reported. */
   readonly troubles: string[] = []
   readonly client: MeshClient
   behaviour: Behaviour = acknowledge
@@ -56,13 +56,13 @@ export class BareProxy {
     this.client.start()
   }
 
-  /** When it has been sent its first configuration and acknowledged it. */
+  /** Resolves when it has received its first configuration and acknowledged it. */
   async ready(): Promise<this> {
     await vi.waitFor(() => expect(this.held.has("workload"), this.troubles.join("\n")).toBe(true), WAIT)
     return this
   }
 
-  /** Names sent, in the order of sending. */
+  /** Names of the received resources, in order. */
   get sent(): readonly string[] {
     return this.updates.flatMap(({ resources }) => resources.map(({ name }) => name))
   }

@@ -20,7 +20,7 @@ import {
 } from "../../../../packages/control/src/kubernetes/resource-type.js"
 
 export const names = meshNames()
-/** Who asks more often keeps busy whom it waits for: each question is a request, often on a connection of its own. */
+/** Longer intervals keep the polled process less busy: each poll is a request, often on a connection of its own. */
 export const WAIT = { timeout: 90_000, interval: 200 }
 
 const TYPES: { readonly [kind: string]: ResourceType } = {
@@ -42,7 +42,7 @@ export interface Condition {
 
 export class ClusterApi {
   readonly client: HttpKubernetesClient
-  /** Words, with single quotes around those that hold spaces. */
+  /** Arguments separated by spaces, with single quotes around those that contain spaces. */
   readonly kubectl: (args: string, input?: string) => Promise<Ran>
 
   constructor(kubeconfig: string, folder: string) {
@@ -51,7 +51,7 @@ export class ClusterApi {
     this.kubectl = kubectl(kubeconfig, folder)
   }
 
-  /** Creates or replaces the document, however often other clients write its status meanwhile. */
+  /** Creates or replaces the document, retrying if other clients write its status meanwhile. */
   async put<T extends KubernetesObject>(document: T): Promise<KubernetesObject> {
     for (;;) {
       try {
@@ -72,7 +72,7 @@ export class ClusterApi {
     return this.client.replace<KubernetesObject>(type, { ...document, metadata })
   }
 
-  /** Creates it where it is not there; several may at the same time. */
+  /** Creates the document if it is missing; several callers may do so at the same time. */
   async ensure(document: KubernetesObject): Promise<void> {
     const type = typeOf(document.kind)
     const { name, namespace } = document.metadata
@@ -92,12 +92,12 @@ export class ClusterApi {
 
   async condition(kind: string, name: string, namespace: string, type: string): Promise<Condition | undefined> {
     const object = await this.get(kind, name, namespace)
-    // As the CRD's schema says.
+    // The type of the CRD's schema.
     const status = object?.status as { readonly conditions?: readonly Condition[] } | undefined
     return status?.conditions?.find(condition => condition.type === type)
   }
 
-  /** When the condition has this status, and for the newest generation. */
+  /** Waits until the condition has this status, for the newest generation. */
   async becomes(kind: string, name: string, namespace: string, type: string, status: string): Promise<Condition> {
     return vi.waitFor(async () => {
       const object = await this.get(kind, name, namespace)

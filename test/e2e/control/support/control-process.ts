@@ -6,7 +6,7 @@ import { freePort } from "../../../../packages/cluster/src/store/testing/free-po
 import { Program } from "./program.js"
 
 export interface ControlOptions {
-  /** Brings its own cluster where absent. */
+  /** If absent, it has an embedded cluster. */
   readonly kubeconfig?: string
   readonly args?: readonly string[]
   readonly env?: { readonly [name: string]: string }
@@ -43,7 +43,7 @@ export class ControlProcess {
     return this.#options.kubeconfig ?? join(this.#folder, "cluster", "kubeconfig")
   }
 
-  /** Resolves when it serves. */
+  /** Starts it, and resolves when it serves. */
   async run(more: readonly string[] = []): Promise<void> {
     this.launch(more)
     await this.program.said(/^proxies\s+:(\d+)/m)
@@ -55,7 +55,7 @@ export class ControlProcess {
       "serve",
       ...["--data", this.#folder, "--api-port", `${this.apiPort}`, "--mesh-port", `${this.meshPort}`],
       ...["--health-port", `${this.healthPort}`, "--webhook-port", `${this.webhookPort}`],
-      // Issuers of tests are on this machine.
+      // The issuers of tests are on this machine.
       "--allow-loopback-issuers",
       "--no-console",
       // A busy machine must not make a proof undecided.
@@ -76,7 +76,7 @@ export class ControlProcess {
     }
   }
 
-  /** The value of the series with this name and these labels, as Prometheus writes them; 0 where there is none. */
+  /** The value of the series with this name and these labels, in Prometheus format; 0 if there is none. */
   async metric(series: string): Promise<number> {
     const { text } = await this.health("/metrics")
     const line = text.split("\n").find(each => each.startsWith(`${series} `))

@@ -6,19 +6,21 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 
 const HEADER = 5
 const APPLICATION_DATA = 23
-/** A PING of HTTP/2 (9 + 8 bytes) in TLS 1.3 (type and tag: 17 more), or one and an answer. Liveness, not configuration. */
+/**
+ * An HTTP/2 PING (9 + 8 bytes) in TLS 1.3 (type and tag: 17 more), or two of them. Liveness checks, not configuration.
+ */
 const PINGS: readonly number[] = [34, 51]
 
 export class CountingRelay {
   readonly port: number
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
-  /** Lengths of the records with application data towards the proxy. */
+  /** Lengths of the application data records sent to the proxy. */
   readonly #records: number[] = []
 
   private constructor(server: Server) {
     this.#server = server
-    this.port = (server.address() as AddressInfo).port // a TCP server has this form
+    this.port = (server.address() as AddressInfo).port // a TCP server has an AddressInfo
   }
 
   static async start(target: number): Promise<CountingRelay> {
@@ -30,7 +32,7 @@ export class CountingRelay {
     return relay
   }
 
-  /** Bytes of application data that went to the proxy, without pings. */
+  /** Bytes of application data sent to the proxy, without pings. */
   get bytes(): number {
     return this.#records.filter(length => !PINGS.includes(length)).reduce((sum, length) => sum + length, 0)
   }

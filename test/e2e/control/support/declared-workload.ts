@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A workload that an administrator declared: its Pod, its bound token and bootstrap file, an application, and a real
-// `merlond xserver`, `proxy` or `authorizer` in front of it on a loopback address of its own.
+// `merlond xserver`, `proxy` or `authorizer` in front of it on a separate loopback address.
 
 import { randomInt } from "node:crypto"
 import { mkdirSync, writeFileSync } from "node:fs"
@@ -21,7 +21,7 @@ export interface Declaration {
   readonly namespace: string
   readonly labels: { readonly [key: string]: string }
   readonly serviceAccount: string
-  /** Where its proxy finds the control plane. */
+  /** Port of the control plane for its proxy. */
   readonly meshPort: number
 }
 
@@ -137,12 +137,15 @@ export class DeclaredWorkload {
     }, WAIT)
   }
 
-  /** Over a new connection, in plain text. 0 where there is no answer. */
+  /** Status of a request over a new plaintext connection; 0 if there is no response. */
   async get(path: string, headers: { readonly [name: string]: string } = {}): Promise<number> {
     return (await this.#ask(httpRequest, { port: 15_080, path, headers })).status
   }
 
-  /** Over a new mTLS connection, as the other workload, whose trust decides on this one. */
+  /**
+   * Status of a request over a new mTLS connection with the other workload's certificate, which this workload must
+   * trust.
+   */
   async getAs(caller: DeclaredWorkload, path: string): Promise<number> {
     return (await this.#ask(httpsRequest, { port: 15_080, path, ...this.tlsAs(caller.credentials) })).status
   }
@@ -157,7 +160,7 @@ export class DeclaredWorkload {
     }
   }
 
-  /** As it holds them now. */
+  /** Its current credentials. */
   get credentials(): CallerCredentials {
     const kept = (name: string) => JSON.parse(readCheckedFile(join(this.folder, "state"), name) ?? "")
     const { certificateChain, privateKey } = kept("credentials.json")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A real Envoy: one that takes everything but its listener from the mesh port (routes, clusters and endpoints over ADS, with its
-// own certificate), or one with a configuration of the test's own. Tests that start it carry the tag `needs/envoy`.
+// A real Envoy: either one that gets everything but its listener from the mesh port (routes, clusters and endpoints
+// over ADS, with its own certificate), or one with a configuration of the test. Tests that start it carry the tag
+// `needs/envoy`.
 
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
@@ -45,7 +46,7 @@ export class Envoy {
     return Envoy.#launch(folder, (port, admin) => bootstrap(options, folder, port, admin))
   }
 
-  /** With a configuration of its own, for the port that it listens on, and runtime flags. */
+  /** With a static configuration for the port that it listens on, and runtime flags. */
   static configured(configuration: (port: number) => object, runtime: object = {}): Promise<Envoy> {
     const folder = mkdtempSync(join(tmpdir(), "envoy-"))
     return Envoy.#launch(folder, (port, admin) => ({
@@ -121,7 +122,7 @@ function bootstrap(
               ...type("envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext"),
               common_tls_context: {
                 alpn_protocols: ["h2"],
-                // As a client Envoy stops at TLS 1.2 unless it is told otherwise, and the mesh port speaks only 1.3.
+                // As a client, Envoy uses at most TLS 1.2 by default, and the mesh port accepts only 1.3.
                 tls_params: { tls_maximum_protocol_version: "TLSv1_3" },
                 tls_certificates: [certificate],
                 validation_context: trust,

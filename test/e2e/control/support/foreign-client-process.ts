@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process with grpc-js-xds, a third-party xDS client: one channel to the target in its arguments, for its whole life. A
-// line on standard input requests calls, a line on standard output reports who answered how often.
+// A process with grpc-js-xds, a third-party xDS client: one channel to the target in its arguments, for its whole life.
+// A line on standard input requests calls, a line on standard output reports how often each server answered.
 
 import { createInterface } from "node:readline"
 import { credentials, Metadata } from "@grpc/grpc-js"
@@ -29,7 +29,7 @@ function ask(headers: Order["headers"]): Promise<string> {
 }
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const { calls, headers }: Order = JSON.parse(line) // written by ForeignClient alone
+  const { calls, headers }: Order = JSON.parse(line) // only ForeignClient writes it
   const counts: { [who: string]: number } = {}
   for (const who of await Promise.all(Array.from({ length: calls }, () => ask(headers)))) {
     counts[who] = (counts[who] ?? 0) + 1

@@ -19,7 +19,7 @@ export interface ForeignClientOptions {
   readonly target: string
   readonly controlPort: number
   readonly credentials: Credentials
-  /** `xds`: TLS as the control plane says. */
+  /** `xds`: TLS as configured by the control plane. */
   readonly security: "plain" | "xds"
 }
 
@@ -50,12 +50,12 @@ export class ForeignClient {
     writeFileSync(join(folder, "cert.pem"), certificateChain)
     writeFileSync(join(folder, "key.pem"), privateKey, { mode: 0o600 })
     writeFileSync(join(folder, "roots.pem"), trustBundle)
-    // Its packages stay outside: one of them reads files beside its own.
+    // Packages are not bundled: one of them reads files from its own folder.
     const program = await bundle(PROGRAM, { packages: "external" })
     return new ForeignClient(program, options, await openTunnel(options), folder)
   }
 
-  /** Sends calls at once over its one channel; who answered how often. */
+  /** Sends concurrent calls over its one channel. Returns how often each server answered. */
   async ask(calls: number, headers: { readonly [name: string]: string } = {}): Promise<Counts> {
     this.#child.stdin.write(`${JSON.stringify({ calls, headers })}\n`)
     const { value, done } = await this.#lines.next()

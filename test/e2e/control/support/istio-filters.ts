@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Istio's control plane writes for Envoy: the filters `rbac` and `jwt_authn` of a sidecar, for policies of Istio.
+// What Istio's control plane generates for Envoy: the filters `rbac` and `jwt_authn` of a sidecar, for Istio's
+// policies.
 
 import type { AuthorizationPolicy, JwtRule } from "@merlon/policy/resources"
 import { type } from "./envoy.js"
@@ -109,7 +110,7 @@ function trustDomain(value: string): object {
   return identity(`spiffe://${value.split("*").map(exactly).join("[^/]*")}/.*`)
 }
 
-/** Conditions on the destination are permissions for Istio, and all others are about the caller. */
+/** For Istio, conditions on the destination are permissions, and all others are about the caller. */
 const DESTINATION: Readonly<Record<string, Matcher>> = {
   "destination.ip": value => ({ destination_ip: block(value) }),
   "destination.port": value => ({ destination_port: Number(value) }),
@@ -157,9 +158,9 @@ export const rbacFilter = (policy: AuthorizationPolicy) => ({
   rules: rbacOf(policy),
 })
 
-/** One provider for each rule, and what Istio requires of them together. */
+/** One provider for each rule, and the requirement that Istio combines them to. */
 export function jwtAuthn(rules: readonly JwtRule[]): object {
-  // As the control plane sorts them, by issuer; Go's sort is stable for so few.
+  // Sorted by issuer, as the control plane does; Go's sort is stable for so few.
   const ordered = rules.toSorted((a, b) => Buffer.compare(Buffer.from(a.issuer ?? ""), Buffer.from(b.issuer ?? "")))
   const providers = ordered.map((rule, index) => [`origins-${index}`, providerOf(rule)] as const)
   return {

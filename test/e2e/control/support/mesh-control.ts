@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cluster and a whole control plane in this process: the embedded API, admission, registry, authority and the mesh port
-// with real TLS. Tests write documents and use certificates, and depend on nothing inside.
+// A cluster and a whole control plane in this process: the embedded API, admission, registry, authority and the mesh
+// port with real TLS. Tests write documents and use certificates, and do not depend on internals.
 
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -39,9 +39,9 @@ export interface Credentials {
 }
 
 export interface MeshControl {
-  /** Of the mesh port on 127.0.0.1. */
+  /** The mesh port, on 127.0.0.1. */
   readonly port: number
-  /** Creates the document or merges it into what is there; the status of a Pod too. */
+  /** Creates the document or merges it into the stored one, including the status of a Pod. */
   apply(document: KubernetesObject): Promise<void>
   delete(kind: string, namespace: string, name: string): Promise<void>
   /** A certificate of the mesh for a workload. */
@@ -81,7 +81,7 @@ export async function startMeshControl(): Promise<MeshControl> {
     traces: undefined,
     logger: pino({ level: "silent" }),
   })
-  // A reader of the root Secret may sign for every workload; a test acts for all the workloads it names.
+  // A reader of the root Secret may sign for every workload; a test acts for all workloads that it names.
   const { stored } = await openRootSecret({
     client,
     names: authorityNames(mesh.names),

@@ -15,11 +15,11 @@ import { accountKubeconfig, GIVEN_CLUSTER } from "./test-cluster.js"
 
 export interface MeshOptions {
   readonly args?: readonly string[]
-  /** The cluster as a process of its own. */
+  /** Runs the cluster in a separate process. */
   readonly separateCluster?: boolean
-  /** Kubeconfig of the administrator of a cluster that is there. */
+  /** Administrator's kubeconfig of an existing cluster. */
   readonly administrator?: string | undefined
-  /** Of the control plane's process. */
+  /** Environment of the control plane's process. */
   readonly env?: { readonly [name: string]: string }
 }
 
@@ -93,7 +93,7 @@ export class Mesh {
     return workload
   }
 
-  /** Declares and stands in for the xserver. */
+  /** Declares a workload and simulates its xserver. */
   async bareProxy(name: string, more: Partial<Declaration> = {}, metadata: object = {}): Promise<BareProxy> {
     const proxy = new BareProxy(await this.declare(name, more), metadata)
     this.#closers.push(() => proxy.close())
@@ -124,7 +124,7 @@ export function policy(kind: string, name: string, spec: object, namespace = "fo
   }
 }
 
-/** Rejects a path, on the workloads with the label or on all of the namespace. */
+/** Denies a path, on the workloads with the label or in the whole namespace. */
 export function deny(name: string, path: string, app?: string, namespace = "foo"): KubernetesObject {
   return policy(
     "AuthorizationPolicy",

@@ -11,7 +11,7 @@ export class Program {
   readonly #child: ChildProcess
   readonly #ended: Promise<number | null>
   readonly #listeners = new Set<() => void>()
-  /** Ended, with everything that it said. */
+  /** The process has ended, and all of its output was read. */
   #isOver = false
 
   constructor(args: readonly string[], env: { readonly [name: string]: string } = {}) {
@@ -37,7 +37,7 @@ export class Program {
     })
   }
 
-  /** When it has been written to one of its outputs; fails when the process ends without. */
+  /** Resolves when one of its outputs matches; rejects if the process ends without. */
   said(pattern: RegExp): Promise<RegExpExecArray> {
     return new Promise((resolve, reject) => {
       const look = (): void => {
@@ -60,7 +60,7 @@ export class Program {
     this.#child.kill(name)
   }
 
-  /** Null where a signal ended it. */
+  /** Null if a signal ended it. */
   exit(): Promise<number | null> {
     return this.#ended
   }

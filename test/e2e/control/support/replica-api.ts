@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Queries one replica as the cluster's API server would on behalf of a user: with the API server's certificate, and the
-// user in headers. So a test chooses the replica, while a cluster would pick any.
+// user in headers. This way a test chooses the replica, while a cluster would pick any.
 
 import { readFileSync } from "node:fs"
 import { request } from "node:https"
@@ -40,7 +40,7 @@ export class ReplicaApi {
   readonly #folder: string
   readonly #port: number
 
-  /** The folder of the cluster's own data. */
+  /** `folder`: the data folder of the cluster. */
   constructor(folder: string, port: number) {
     this.#folder = folder
     this.#port = port
@@ -53,13 +53,13 @@ export class ReplicaApi {
     return { status, body: JSON.parse(Buffer.concat(parts).toString("utf8")) }
   }
 
-  /** Lines of a watch as they come, until `stop` or the replica ends it. */
+  /** Passes on the lines of a watch until `stop` is called or the replica ends it. */
   async watch(path: string, line: (event: WatchEvent) => void): Promise<() => void> {
     const { chunks, stop } = await this.#open(path, ADMINISTRATOR)
     const read = async (): Promise<void> => {
       for await (const text of watchLines(chunks)) line(JSON.parse(text))
     }
-    // It is broken off in the middle of it.
+    // `stop` breaks off the read.
     read().catch(() => undefined)
     return stop
   }
@@ -74,7 +74,7 @@ export class ReplicaApi {
         headers: { "X-Remote-User": name, "X-Remote-Group": [...groups] },
         cert: pki("front-proxy-client.crt"),
         key: pki("front-proxy-client.key"),
-        // Whom it speaks to is not what this is about.
+        // These tests are not about the server's identity.
         rejectUnauthorized: false,
         agent: false,
         timeout: PATIENCE_MS,

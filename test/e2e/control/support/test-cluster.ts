@@ -10,22 +10,22 @@ import { bootstrapServiceAccount } from "../../../../packages/control/src/instal
 import { connectionFrom } from "../../../../packages/control/src/kubernetes/connection-from.js"
 import { httpClient } from "../../../../packages/control/src/kubernetes/http-client.js"
 
-/** Of its administrator. */
+/** The administrator's kubeconfig. */
 export const GIVEN_CLUSTER = process.env.CLUSTER_KUBECONFIG
 
 export interface TestCluster {
-  /** Of its administrator. */
+  /** The administrator's kubeconfig. */
   readonly kubeconfigPath: string
   close(): Promise<void>
 }
 
-/** One file at a time may stand on a cluster that was given. */
+/** Only one test file at a time can use an external cluster. */
 export async function testCluster(folder: string): Promise<TestCluster> {
   if (GIVEN_CLUSTER !== undefined) return { kubeconfigPath: GIVEN_CLUSTER, close: () => Promise.resolve() }
   return startCluster({ dataDir: join(folder, "cluster"), port: 0 })
 }
 
-/** Of the control plane's own account. Its token is for an hour. */
+/** The kubeconfig of the control plane's own account. Its token is valid for an hour. */
 export async function accountKubeconfig(administrator: string, folder: string): Promise<string> {
   const connection = connectionFrom({ kubeconfig: administrator, env: {} })
   const admin = httpClient(connection, { userAgent: "test", fieldManager: "administrator" })

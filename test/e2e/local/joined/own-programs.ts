@@ -15,7 +15,7 @@ const program = join(folder, "shop.mjs")
 const sick = join(folder, "sick")
 let way: number
 
-/** Says who answers; is not well while a file lies there. */
+/** Responds with its name; is unhealthy while a file exists. */
 const SHOP = `
 import { existsSync } from "node:fs"
 import { createServer } from "node:http"
@@ -33,7 +33,7 @@ function runShop(mesh: Merlonctl, name: string, version: string, ...more: readon
   )
 }
 
-/** Who answers a number of calls from outside, each with its status. */
+/** The distinct responses to a number of calls from outside, each with its status. */
 async function answers(count: number): Promise<ReadonlySet<string>> {
   const seen = new Set<string>()
   for (let call = 0; call < count; call++) {
@@ -45,7 +45,7 @@ async function answers(count: number): Promise<ReadonlySet<string>> {
   return seen
 }
 
-/** `start` is what the mesh was started with. */
+/** `start`: the arguments with which the mesh was started. */
 export function ownPrograms(mesh: Merlonctl, start: () => readonly string[]): void {
   beforeAll(async () => {
     mkdirSync(sick)
@@ -55,7 +55,7 @@ export function ownPrograms(mesh: Merlonctl, start: () => readonly string[]): vo
 
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-  it("runs behind proxies, with replicas and a way in, as status, logs and exec show", async () => {
+  it("runs behind proxies, with replicas and an ingress port, as status, logs and exec show", async () => {
     const { code, stdout, stderr } = await runShop(mesh, "shop", "v1", "--replicas", "2", "--expose", String(way))
     expect(code, stderr).toBe(0)
     expect(stdout).toMatch(/workload\/shop-1 ready, its proxy at 127\.\d+\.0\.\d+:15080\nworkload\/shop-2 ready/)
@@ -65,12 +65,12 @@ export function ownPrograms(mesh: Merlonctl, start: () => readonly string[]): vo
     expect((await mesh.run("exec", "shop-2", "--", "sh", "-c", "echo $POD_NAME")).stdout).toBe("shop-2\n")
   })
 
-  it("has a new version beside the old one, behind the same Service", async () => {
+  it("runs a new version beside the old one, behind the same Service", async () => {
     expect((await runShop(mesh, "shop-v2", "v2")).code).toBe(0)
     await expect.poll(() => answers(12), POLL).toEqual(new Set(["200 v1 shop-1", "200 v1 shop-2", "200 v2 shop-v2-1"]))
   })
 
-  it("is not called while its application is not well, and again when it is", async () => {
+  it("is not called while its application is unhealthy, and is called again afterwards", async () => {
     writeFileSync(join(sick, "shop-2.sick"), "")
     await expect.poll(() => answers(12), POLL).toEqual(new Set(["200 v1 shop-1", "200 v2 shop-v2-1"]))
     const ready = async () =>
@@ -84,7 +84,7 @@ export function ownPrograms(mesh: Merlonctl, start: () => readonly string[]): vo
     await expect.poll(() => answers(12), POLL).toContain("200 v1 shop-2")
   })
 
-  it("says why it does not run, and leaves nothing behind", async () => {
+  it("reports why it does not run, and leaves nothing behind", async () => {
     const { code, stderr } = await mesh.run(
       "run",
       "bad",
@@ -101,7 +101,7 @@ export function ownPrograms(mesh: Merlonctl, start: () => readonly string[]): vo
     await expect.poll(async () => (await mesh.run("get", "pod", "bad-1", "-n", "demo")).code, POLL).toBe(1)
   })
 
-  it("is changed by saying it again, and stopped", async () => {
+  it("is changed by another `run`, and stopped", async () => {
     expect((await runShop(mesh, "shop", "v3", "--expose", String(way))).code).toBe(0)
     await expect.poll(() => answers(8), POLL).toEqual(new Set(["200 v3 shop-1", "200 v2 shop-v2-1"]))
     expect((await mesh.run("stop", "shop-v2", "-n", "demo")).stdout).toBe("stopped shop-v2\n")
@@ -110,7 +110,7 @@ export function ownPrograms(mesh: Merlonctl, start: () => readonly string[]): vo
     expect([code, stderr]).toEqual([1, expect.stringContaining("there are shop in demo")])
   })
 
-  it("is there again after the next start, and a file says all of it at once", async () => {
+  it("is there again after a restart, and a file can describe it", async () => {
     const record = mesh.record
     await mesh.run("down")
     expect(survivors(record)).toEqual([])

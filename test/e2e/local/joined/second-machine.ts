@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A second machine joins with an invitation: in its own network namespace if the system allows it, else on another
-// loopback address. Only the invitation is copied.
+// A second machine joins with an invitation: in a separate network namespace if the system allows it, otherwise on
+// another loopback address. Only the invitation is copied.
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process"
 import { randomInt } from "node:crypto"
@@ -21,7 +21,7 @@ let invitation: string
 interface Machine {
   readonly here: string
   readonly there: string
-  /** What is in front of a command that runs there. */
+  /** Prefix of a command that runs on the machine. */
   readonly enter: readonly string[]
 }
 
@@ -71,7 +71,7 @@ async function run(...args: readonly string[]): Promise<{ code: number | null; t
   return { code, text }
 }
 
-/** The mesh hears proxies of other machines. */
+/** The mesh must listen for proxies of other machines. */
 export function secondMachine(mesh: Merlonctl): void {
   beforeAll(async () => {
     machine = secondNetwork() ?? { here: "127.0.0.1", there: `127.${randomInt(100, 250)}.9.9`, enter: [] }
@@ -84,7 +84,7 @@ export function secondMachine(mesh: Merlonctl): void {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it("joins by one word, with a key that was made there", async () => {
+  it("joins with one command, with a key that is created there", async () => {
     const { code, stdout, stderr } = await mesh.run(
       ...[
         "invite",
@@ -102,7 +102,7 @@ export function secondMachine(mesh: Merlonctl): void {
     )
     expect(code, stderr).toBe(0)
     invitation = stdout.trim()
-    // Where nothing can be kept, what lets in once is not used up.
+    // If the result cannot be stored, the single-use invitation is not consumed.
     const full = join(folder, "full")
     mkdirSync(full)
     writeFileSync(join(full, "state"), "")
@@ -143,7 +143,7 @@ export function secondMachine(mesh: Merlonctl): void {
     expect([code, text]).toEqual([1, expect.stringMatching(/cannot join at /)])
   })
 
-  it("serves from there behind its policies, and leaves", async () => {
+  it("serves there behind its policies, and leaves", async () => {
     there("node", "samples/dist/httpbin.js", "--host", "127.0.0.1", "--port", "8080")
     const proxy = there(
       ...[

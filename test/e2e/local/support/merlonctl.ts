@@ -60,7 +60,7 @@ export class Merlonctl {
   }
 }
 
-/** Which of the processes that a record names still run. */
+/** The processes of a record that still run. */
 export function survivors({ supervisor, processes }: MeshRecord): readonly string[] {
   const left = processes.filter(process => isRunning(process, process.program)).map(({ name }) => name)
   return isRunning(supervisor) ? [...left, "supervisor"] : left

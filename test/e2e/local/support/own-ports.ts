@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flags that give a mesh its own ports and addresses. Every listener gets one: otherwise a mesh would take the usual
+// Flags that give a mesh its own ports and addresses. Every listener gets one: otherwise a mesh would take the default
 // port, and another test's mesh could take it between two starts.
 
 import { randomInt } from "node:crypto"
@@ -8,9 +8,9 @@ import { freePort } from "../../../../packages/cluster/src/store/testing/free-po
 
 const LISTENERS = ["--api-port", "--mesh-port", "--webhook-port", "--health-port", "--console-port"]
 const SAMPLES = ["httpbin.foo", "web.app"]
-/** Beyond the blocks that `up` takes by itself. */
+/** Outside of the blocks that `up` chooses itself. */
 export const BLOCKS = { first: 33, beyond: 255 }
-/** Of the first proxy of a block. */
+/** Port of the first proxy of a block. */
 const XSERVER = 15_080
 
 /** For a mesh with `--no-samples`. */
@@ -25,7 +25,7 @@ export async function ownAndIngressPorts(): Promise<readonly string[]> {
   return [...(await ownPorts()), ...ways.flat()]
 }
 
-/** N of the addresses 127.N.0.x that no other test is given. */
+/** A number N such that no other test uses the addresses 127.N.0.x. */
 async function ownBlock(): Promise<number> {
   for (;;) {
     const block = randomInt(BLOCKS.first, BLOCKS.beyond)
