@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The whole chain, with webhooks on real connections: the order of calls, what they may change and reject, and that one
-// that does not respond rejects the request unless its policy says otherwise.
+// The whole admission chain, with webhooks on real connections: the order of calls, what webhooks may change and
+// reject, and that a webhook that does not respond rejects the request unless its failure policy is Ignore.
 
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -53,7 +53,7 @@ function configured(sort: Sort, name: string, ...webhooks: JsonObject[]): JsonOb
 }
 
 const chain = (objects: readonly JsonObject[]): AdmissionChain => {
-  // Admission only reads, and these are the reads it makes.
+  // The admission chain only reads from the store; `stored` implements the reads that it uses.
   const store = stored(objects) as Store
   return new AdmissionChain(store, catalog, new Rbac(store, catalog))
 }
@@ -72,7 +72,7 @@ const pod = (labels: JsonObject = {}): JsonObject => ({
   spec: { containers: [{ name: "c", image: "i" }] },
 })
 
-/** The labels that mutation leaves, or the rejection. */
+/** Returns the labels after mutation, or the message of the rejection. */
 async function mutated(objects: readonly JsonObject[], asked: Asked = {}): Promise<Json> {
   const { kind, request, context } = call({ object: pod(), ...asked })
   return chain(objects)
@@ -83,7 +83,7 @@ async function mutated(objects: readonly JsonObject[], asked: Asked = {}): Promi
     )
 }
 
-/** `passed` or the rejection, and what was warned of. */
+/** Returns `passed` or the message of the rejection, followed by the warnings. */
 async function validated(objects: readonly JsonObject[], asked: Asked = {}, more: object = {}): Promise<Json[]> {
   const warned: string[] = []
   const { kind, request, context } = call({ object: pod(), warn: text => warned.push(text), ...asked })
@@ -99,7 +99,7 @@ async function validated(objects: readonly JsonObject[], asked: Asked = {}, more
 const asked = (): string[] => hooks.take().map(asking => asString(dig(asking, "path")).split("?")[0] ?? "")
 
 describe("mutating webhooks", () => {
-  it("are asked in order, and each sees what the one before has changed", async () => {
+  it("run in order, and each sees the changes of the previous one", async () => {
     answers("first", label("a"))
     answers("second", label("b"))
     const all = [configured("Mutating", "one", { name: "first" }), configured("Mutating", "two", { name: "second" })]
@@ -116,12 +116,12 @@ describe("mutating webhooks", () => {
     expect(asked()).toEqual(["/again", "/again", "/once"])
   })
 
-  it("change nothing by a patch that does not fit, and it is not for their policy to ignore", async () => {
+  it("reject a patch that does not apply, whatever their failure policy", async () => {
     answers("bad", patch({ op: "remove", path: "/metadata/nothing" }))
     expect(await mutated([configured("Mutating", "one", { name: "bad", failurePolicy: "Ignore" })])).toMatch(/^500 /)
   })
 
-  it("see a Pod with what the server itself adds", async () => {
+  it("see a Pod with the defaults that the server adds", async () => {
     answers("look", {})
     await mutated([configured("Mutating", "one", { name: "look" })])
     expect(dig(hooks.take()[0], "body", "request", "object", "spec", "priority")).toBe(0)
@@ -132,7 +132,7 @@ describe("validating webhooks", () => {
   const one = (more: JsonObject = {}): JsonObject[] => [configured("Validating", "one", { name: "hook", ...more })]
 
   it.each<[string, JsonObject, string[]]>([
-    ["allowed", {}, ["passed"]],
+    ["allow", {}, ["passed"]],
     ["warn", { warnings: ["mind"] }, ["passed", "mind"]],
     [
       "reject with their own code, reason and message",
@@ -140,12 +140,12 @@ describe("validating webhooks", () => {
       ['409 Conflict admission webhook "hook" denied the request: taken', "mind"],
     ],
     [
-      "reject without a word",
+      "reject without a message",
       { allowed: false },
       ['400  admission webhook "hook" denied the request without explanation'],
     ],
     ...[200, 399, 600, 418.5, "403"].map((code): [string, JsonObject, string[]] => [
-      `reject even with the status ${JSON.stringify(code)}, which is none of a rejection`,
+      `reject even with the status ${JSON.stringify(code)}, which is not an error`,
       { allowed: false, status: { code, message: "no" } },
       ['400  admission webhook "hook" denied the request: no'],
     ]),
@@ -154,7 +154,7 @@ describe("validating webhooks", () => {
     expect(await validated(one())).toEqual(want)
   })
 
-  it("that do not respond reject the request, unless their policy is Ignore", async () => {
+  it("reject the request when they do not respond, unless their failure policy is Ignore", async () => {
     hooks.routes["/hook"] = { status: 500, rawBody: "{}" }
     expect(await validated(one())).toEqual([
       expect.stringMatching(/^500 InternalError Internal error occurred: failed calling webhook "hook": /),
@@ -162,7 +162,7 @@ describe("validating webhooks", () => {
     expect(await validated(one({ failurePolicy: "Ignore" }))).toEqual(["passed"])
   })
 
-  it("whose condition fails reject the request, unless their policy is Ignore", async () => {
+  it("reject the request when their condition fails, unless their failure policy is Ignore", async () => {
     answers("hook", {})
     const matchConditions = [{ name: "c", expression: "object.nothing.at == 'all'" }]
     expect(await validated(one({ matchConditions }))).toEqual([expect.stringMatching(/^403 Forbidden pods "p" is /)])
@@ -170,7 +170,7 @@ describe("validating webhooks", () => {
     expect(asked()).toEqual([])
   })
 
-  it("are not asked about what their rules, selectors or conditions leave out", async () => {
+  it("are not called for requests that their rules, selectors or conditions exclude", async () => {
     const nowhere = { matchLabels: { never: "set" } }
     for (const more of [
       { rules: [] },
@@ -182,7 +182,7 @@ describe("validating webhooks", () => {
     expect(asked()).toEqual([])
   })
 
-  it("are chosen by the labels of the object's namespace as it is stored", async () => {
+  it("are selected by the stored labels of the object's namespace", async () => {
     answers("hook", { allowed: false })
     const selected = one({ namespaceSelector: { matchLabels: { mesh: "on" } } })
     const namespace = (mesh: string): JsonObject => ({
@@ -204,7 +204,7 @@ describe("validating webhooks", () => {
     expect(asked()).toEqual([])
   })
 
-  it("never see the objects that configure them", async () => {
+  it("are not called for webhook configurations", async () => {
     const rules = [{ operations: ["*"], apiGroups: ["*"], apiVersions: ["*"], resources: ["*"] }]
     const object = configured("Validating", "one", { name: "hook", rules })
     const plural = "validatingwebhookconfigurations"
@@ -237,7 +237,7 @@ describe("a webhook behind a Service", () => {
     expect(await ask()).toEqual([expect.stringMatching(/service "hook" not found$/)])
   })
 
-  it("is called where an external name leads", async () => {
+  it("is called at the external name of the Service", async () => {
     answers("hook", { allowed: false, status: { message: "reached" } })
     const { hostname: externalName } = new URL(hooks.url)
     const port = Number(new URL(hooks.url).port)

@@ -58,7 +58,7 @@ export class AdmissionChain implements Admission {
       called.push({ hook, before: current.object })
     }
     for (const hook of hooks) await run(hook)
-    // A hook that asked for it sees the object once more when a later one changed it.
+    // A webhook with a reinvocation policy is called once more when a later webhook changed the object.
     for (const { hook, before } of [...called])
       if (hook.hook.reinvocationPolicy === "IfNeeded" && !equal(before, current.object)) await run(hook)
     return current.object ?? {}
@@ -99,7 +99,7 @@ export class AdmissionChain implements Admission {
     return { kind, request, context, namespaceLabels: labels }
   }
 
-  /** All webhooks of one sort, by the names of their configurations. */
+  /** All webhooks of one type, ordered by the names of their configurations. */
   async #hooks(plural: string, kind: Kind): Promise<Hook[]> {
     // Webhooks never see the objects that configure them. Otherwise a broken one could not be repaired.
     if (kind.info.group === GROUP && /webhookconfigurations$|admissionpolic/.test(kind.info.plural)) return []
@@ -124,7 +124,7 @@ export class AdmissionChain implements Admission {
     }
   }
 
-  /** undefined: the hook does not want this request, or its failure is to be ignored. */
+  /** Returns undefined when the webhook does not match the request, or when its failure is ignored. */
   async #ask({ hook }: Hook, call: AdmissionCall): Promise<Verdict | undefined> {
     if (!matchesRules(hook.rules, call) || !matchesSelectors(hook, call)) return undefined
     const name = asString(hook.name)
@@ -151,7 +151,7 @@ export class AdmissionChain implements Admission {
         )
       if (!(error instanceof WebhookFailure)) throw error
       if (ignore) return undefined
-      // Fail closed: a webhook that cannot be asked rejects.
+      // Fail closed: a webhook that cannot be called rejects the request.
       throw internalError(`failed calling webhook ${JSON.stringify(name)}: ${error.message}`)
     }
   }
@@ -184,7 +184,7 @@ export class AdmissionChain implements Admission {
     }
   }
 
-  /** Without a network of services the first ready endpoint of a slice is called directly. */
+  /** There is no Service network, so the first ready endpoint of an EndpointSlice is called directly. */
   async #endpoint(namespace: string, name: string): Promise<string | undefined> {
     const slices = this.catalog.builtin("discovery.k8s.io", "v1", "endpointslices")
     for (const entry of (await this.store.range({ prefix: prefixOf(slices.info, namespace) })).entries) {
@@ -215,7 +215,7 @@ export class AdmissionChain implements Admission {
   }
 }
 
-/** Fail closed: a webhook chooses among rejections, never a status that HTTP cannot carry. */
+/** Fail closed: a webhook may choose among error codes, but not a status that is no error or that HTTP cannot carry. */
 function isErrorCode(code: Json | undefined): code is number {
   return typeof code === "number" && Number.isInteger(code) && code >= 400 && code < 600
 }

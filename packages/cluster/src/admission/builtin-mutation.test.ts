@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the server adds by itself: only to new objects, and never over a value that the client set.
+// Defaults that the server adds: only to new objects, and never over a value that the client set.
 
 import { describe, expect, it } from "vitest"
 import { asArray, asObject, dig, type Json, type JsonObject } from "../value.js"
@@ -20,26 +20,30 @@ const tolerationsOf = (tolerations: Json[]): Json[] =>
 const NOT_READY = "node.kubernetes.io/not-ready"
 const UNREACHABLE = "node.kubernetes.io/unreachable"
 
-describe("a new Pod tolerates nodes that fail", () => {
+describe("the tolerations of a new Pod", () => {
   it.each<[string, Json[], Json[]]>([
-    ["of both kinds where it says nothing", [], [NOT_READY, UNREACHABLE]],
-    ["of the kind that it does not name", [{ key: NOT_READY, effect: "NoExecute" }], [NOT_READY, UNREACHABLE]],
-    ["as it says for every effect", [{ key: NOT_READY }, { key: UNREACHABLE }], [NOT_READY, UNREACHABLE]],
-    ["not twice where it tolerates everything", [{ operator: "Exists" }], [""]],
+    ["tolerate both conditions if the Pod has none", [], [NOT_READY, UNREACHABLE]],
     [
-      "as others do where it only tolerates not being placed there",
+      "tolerate the condition that the Pod does not name",
+      [{ key: NOT_READY, effect: "NoExecute" }],
+      [NOT_READY, UNREACHABLE],
+    ],
+    ["keep a toleration of every effect", [{ key: NOT_READY }, { key: UNREACHABLE }], [NOT_READY, UNREACHABLE]],
+    ["are unchanged if the Pod tolerates everything", [{ operator: "Exists" }], [""]],
+    [
+      "are added if the Pod only tolerates not being scheduled there",
       [{ key: NOT_READY, effect: "NoSchedule" }],
       [NOT_READY, NOT_READY, UNREACHABLE],
     ],
   ])("%s", (_, given, want) => expect(tolerationsOf(given)).toEqual(want))
 
-  it("for five minutes", () => {
+  it("last five minutes", () => {
     const added = dig(mutated({ object: { spec: {} } }), "spec", "tolerations")
     expect(added).toContainEqual({ key: NOT_READY, operator: "Exists", effect: "NoExecute", tolerationSeconds: 300 })
   })
 })
 
-it("a new Pod keeps the priority it was given", () => {
+it("keeps the priority of a new Pod", () => {
   expect(mutated({ object: { spec: {} } })).toMatchObject({
     spec: { priority: 0, preemptionPolicy: "PreemptLowerPriority" },
   })
@@ -48,13 +52,13 @@ it("a new Pod keeps the priority it was given", () => {
   })
 })
 
-it("a new node is not ready until its status says so", () => {
+it("marks a new node as not ready until its status is reported", () => {
   const taint = { key: NOT_READY, effect: "NoSchedule" }
   for (const taints of [[], [taint]])
     expect(dig(mutated({ plural: "nodes", object: { spec: { taints } } }), "spec", "taints")).toEqual([taint])
 })
 
-it("a request for a certificate names who sent it, whatever it claims", () => {
+it("replaces the claimed user of a certificate signing request with the sender", () => {
   const claimed = { username: "admin", uid: "1", groups: ["system:masters"], extra: { a: ["b"] }, signerName: "s" }
   const asked = { plural: "certificatesigningrequests", group: "certificates.k8s.io", object: { spec: claimed } }
   expect(mutated(asked)).toEqual({ spec: { signerName: "s", username: "u" } })
@@ -64,12 +68,12 @@ it.each<[string, Asked]>([
   ["an update", { operation: "UPDATE" }],
   ["a write to a subresource", { subresource: "status" }],
   ["a kind that has no such rule", { plural: "configmaps" }],
-])("%s is left as it came", (_, asked) => {
+])("leaves %s unchanged", (_, asked) => {
   const object = { spec: {} }
   expect(mutated({ ...asked, object })).toBe(object)
 })
 
-it("what was sent is not changed in place: others may hold it", () => {
+it("does not change the object in place, because other code may hold it", () => {
   const object = { spec: {} }
   mutated({ object })
   expect(object).toEqual({ spec: {} })

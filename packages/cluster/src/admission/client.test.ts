@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Valid responses of a webhook. Anything that is not a verdict on the request is a failure, which the webhook's own
-// policy may ignore; a patch that cannot be parsed is never ignored.
+// Reading the response of a webhook. A response that is not a verdict on the request is a failure, which the webhook's
+// failure policy may ignore. A patch that cannot be parsed is never ignored.
 
 import { mkdtemp, rm } from "node:fs/promises"
 import { createServer } from "node:https"
@@ -44,14 +44,14 @@ const answered = (response: Json, more = {}): Json => ({
 const base64 = (text: string): string => Buffer.from(text).toString("base64")
 const good = { uid: "<echo-uid>", allowed: true }
 
-it("takes a verdict with its warnings and its patch", async () => {
+it("reads a verdict with its warnings and its patch", async () => {
   const operations = [{ op: "add", path: "/metadata/labels", value: { a: "b" } }]
   const patch = { patch: base64(JSON.stringify(operations)), patchType: "JSONPatch" }
   hooks.routes = { "/hook": { body: answered({ ...good, ...patch, warnings: ["mind", 7] }) } }
   expect(await ask()).toEqual({ allowed: true, status: {}, warnings: ["mind"], patch: operations })
 })
 
-it("takes anything but `allowed: true` for a rejection", async () => {
+it("treats anything but `allowed: true` as a rejection", async () => {
   for (const allowed of [false, "true", 1, null]) {
     hooks.routes = { "/hook": { body: answered({ ...good, allowed, status: { message: "no" } }) } }
     expect(await ask()).toMatchObject({ allowed: false, status: { message: "no" } })
@@ -59,41 +59,45 @@ it("takes anything but `allowed: true` for a rejection", async () => {
 })
 
 it.each<[string, object, RegExp]>([
-  ["of another question", { body: answered({ uid: "another", allowed: true }) }, /expected response.uid="asked"/],
+  ["to another request", { body: answered({ uid: "another", allowed: true }) }, /expected response.uid="asked"/],
   ["of another version", { body: answered(good, { apiVersion: "admission.k8s.io/v1beta1" }) }, /expected webhook/],
   ["of another kind", { body: answered(good, { kind: "Pod" }) }, /no kind "Pod" is registered/],
   ["of no kind", { body: {} }, /got \/, Kind=/],
   ["without a response", { body: answered(null) }, /webhook response was absent/],
-  ["that is no JSON", { rawBody: "yes" }, /couldn't get version\/kind/],
+  ["that is not JSON", { rawBody: "yes" }, /couldn't get version\/kind/],
   ["that is empty", { rawBody: "" }, /0-length response/],
-  ["with a patch of no type", { body: answered({ ...good, patch: base64("[]") }) }, /but not response.patchType/],
-  ["with a type of no patch", { body: answered({ ...good, patchType: "JSONPatch" }) }, /but not response.patch/],
-  ["of a status that is no success", { status: 500, rawBody: "{}" }, /an error on the server/],
-  ["from a path that is not there", { status: 404, rawBody: "" }, /could not find the requested resource/],
-  ["that is longer than 3 MiB", { rawBody: " ".repeat(3 * 1024 * 1024 + 1) }, /less than or equal to 3 MiB/],
-])("an answer %s is a failure", async (_, route, message) => {
+  [
+    "with a patch but no patch type",
+    { body: answered({ ...good, patch: base64("[]") }) },
+    /but not response.patchType/,
+  ],
+  ["with a patch type but no patch", { body: answered({ ...good, patchType: "JSONPatch" }) }, /but not response.patch/],
+  ["with an error status", { status: 500, rawBody: "{}" }, /an error on the server/],
+  ["from a path that does not exist", { status: 404, rawBody: "" }, /could not find the requested resource/],
+  ["longer than 3 MiB", { rawBody: " ".repeat(3 * 1024 * 1024 + 1) }, /less than or equal to 3 MiB/],
+])("treats a response %s as a failure", async (_, route, message) => {
   hooks.routes = { "/hook": route }
   const failure = await ask().catch((error: unknown) => error)
   expect(failure).toBeInstanceOf(WebhookFailure)
   expect(String(failure)).toMatch(message)
 })
 
-it("a patch that cannot be read is no failure that could be ignored", async () => {
+it("never ignores a patch that cannot be parsed", async () => {
   for (const patch of ["not a list", '{"op":"add"}']) {
     hooks.routes = { "/hook": { body: answered({ ...good, patch: base64(patch), patchType: "JSONPatch" }) } }
     expect(await ask().catch((error: unknown) => error)).toBeInstanceOf(UndecodablePatch)
   }
 })
 
-it("says what went wrong on the way in the words of kube-apiserver", async () => {
+it("reports connection errors in the words of kube-apiserver", async () => {
   hooks.routes = { "/hook": { body: answered(good), delay: 5 } }
   await expect(ask(1)).rejects.toThrow("context deadline exceeded")
   await expect(ask(30, { url: "https://127.0.0.1:1/hook", caBundle })).rejects.toThrow("connection refused")
-  // A certificate of an authority that the bundle does not name.
+  // The CA bundle does not contain the authority of this certificate.
   await expect(ask(30, { url: `${hooks.url}/hook`, caBundle: "" })).rejects.toThrow("signed by unknown authority")
 })
 
-it("asks once more where the connection ended before an answer, and no oftener", async () => {
+it("retries once when the connection closes before a response, and only once", async () => {
   let toEnd = 1
   let asked = 0
   const server = createServer(keyPair, (request, response) => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls one admission webhook over HTTPS and reads its verdict. A failed call is a WebhookFailure with kube-apiserver's
-// wording; the webhook's own answer is a verdict.
+// Calls one admission webhook over HTTPS and reads its verdict. A failed call throws a WebhookFailure with
+// kube-apiserver's wording.
 
 import { rootCertificates } from "node:tls"
 import { TLS_FLOOR } from "@merlon/wire/tls"
@@ -137,7 +137,7 @@ function networkError(error: unknown, url: string): string {
   return messageOf(cause)
 }
 
-/** Not for the failure policy to ignore: the webhook has answered, and meant to change the object. */
+/** The failure policy does not apply: the webhook has responded and wanted to change the object. */
 function readPatch(patch: string): Json[] {
   try {
     const { value } = parseJson(Buffer.from(patch, "base64").toString())
@@ -157,7 +157,7 @@ function readVerdict(text: string, reviewVersion: string, uid: string): Verdict 
     value = parseJson(text).value
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error
-    // kube-apiserver tries YAML next, where plain words are strings.
+    // kube-apiserver would parse the response as YAML next, where plain text is a string.
     return fail(
       `couldn't get version/kind; json parse error: json: cannot unmarshal string into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,
     )
@@ -175,7 +175,7 @@ function readVerdict(text: string, reviewVersion: string, uid: string): Verdict 
     wrong(`expected webhook response of ${reviewVersion}, Kind=AdmissionReview, got ${apiVersion}, Kind=${kind}`)
   const response = answer.response
   if (!isObject(response)) return wrong("webhook response was absent")
-  // An answer to another question, from a cache or a confused server, decides nothing here.
+  // Reject a response to another request, as from a cache or a confused server.
   if (reviewVersion.endsWith("/v1") && asString(response.uid) !== uid)
     wrong(`expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(asString(response.uid))}`)
   const patch = asString(response.patch)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which requests a webhook sees. It cannot reject a request that it does not see, so every part of a match is tested
-// separately.
+// Which requests a webhook receives. A webhook cannot reject a request that it does not receive, so every part of a
+// match is tested separately.
 
 import { describe, expect, it } from "vitest"
 import type { JsonObject } from "../value.js"
@@ -16,33 +16,38 @@ const labelled = (labels: JsonObject): JsonObject => ({ metadata: { labels } })
 
 describe("rules", () => {
   it.each<[string, JsonObject[], Asked, boolean]>([
-    ["match what they name", [rule()], {}, true],
-    ["match no other operation", [rule()], { operation: "DELETE" }, false],
-    ["match every operation by a star", [rule({ operations: ["*"] })], { operation: "DELETE" }, true],
-    ["match no other resource", [rule()], { plural: "services" }, false],
-    ["match no other group", [rule({ apiGroups: ["apps"] })], {}, false],
+    ["match the resource that they name", [rule()], {}, true],
+    ["do not match other operations", [rule()], { operation: "DELETE" }, false],
+    ["match every operation with `*`", [rule({ operations: ["*"] })], { operation: "DELETE" }, true],
+    ["do not match other resources", [rule()], { plural: "services" }, false],
+    ["do not match other groups", [rule({ apiGroups: ["apps"] })], {}, false],
     [
-      "match every group by a star",
+      "match every group with `*`",
       [rule({ apiGroups: ["*"], resources: ["*"] })],
       { plural: "deployments", group: "apps" },
       true,
     ],
-    ["match no other version", [rule({ apiVersions: ["v2"] })], {}, false],
-    ["match no subresource by its resource", [rule()], { subresource: "status" }, false],
+    ["do not match other versions", [rule({ apiVersions: ["v2"] })], {}, false],
+    ["do not match a subresource if they name only the resource", [rule()], { subresource: "status" }, false],
     ["match a subresource by its name", [rule({ resources: ["pods/status"] })], { subresource: "status" }, true],
-    ["match no resource by a subresource", [rule({ resources: ["pods/status"] })], {}, false],
-    ["match the resources alone by a star", [rule({ resources: ["*"] })], { subresource: "status" }, false],
-    ["match subresources of one by a star", [rule({ resources: ["pods/*"] })], { subresource: "status" }, true],
-    ["match everything by two stars", [rule({ resources: ["*/*"] })], { subresource: "status" }, true],
-    ["of cluster scope match nothing in namespaces", [rule({ scope: "Cluster" })], {}, false],
+    ["do not match the resource if they name a subresource", [rule({ resources: ["pods/status"] })], {}, false],
+    ["with `*` match resources but not subresources", [rule({ resources: ["*"] })], { subresource: "status" }, false],
     [
-      "of namespaced scope match nothing outside",
+      "with `pods/*` match every subresource of Pods",
+      [rule({ resources: ["pods/*"] })],
+      { subresource: "status" },
+      true,
+    ],
+    ["with `*/*` match everything", [rule({ resources: ["*/*"] })], { subresource: "status" }, true],
+    ["of cluster scope do not match namespaced objects", [rule({ scope: "Cluster" })], {}, false],
+    [
+      "of namespaced scope do not match cluster-scoped objects",
       [rule({ scope: "Namespaced", resources: ["nodes"] })],
       { plural: "nodes" },
       false,
     ],
-    ["match when any of them does", [rule({ resources: ["services"] }), rule()], {}, true],
-    ["match nothing when there are none", [], {}, false],
+    ["match when any of them matches", [rule({ resources: ["services"] }), rule()], {}, true],
+    ["match nothing when the list is empty", [], {}, false],
   ])("%s", (_, rules, asked, want) => expect(matchesRules(rules, call(asked))).toBe(want))
 })
 
@@ -51,19 +56,24 @@ describe("selectors", () => {
   const app = { objectSelector: { matchLabels: { app: "a" } } }
   it.each<[string, JsonObject, Asked, boolean]>([
     ["that are empty match", { namespaceSelector: {}, objectSelector: {} }, {}, true],
-    ["of namespaces match by the namespace's labels", on, { namespaceLabels: { mesh: "on" } }, true],
-    ["of namespaces match no other", on, { namespaceLabels: { mesh: "off" } }, false],
-    ["of namespaces say nothing of what lies in none", on, { plural: "nodes" }, true],
-    ["of namespaces judge a namespace by its own labels", on, { plural: "namespaces", namespaceLabels: {} }, false],
-    ["of objects match by their labels", app, { object: labelled({ app: "a" }) }, true],
-    ["of objects match no other", app, { object: labelled({ app: "b" }) }, false],
+    ["of namespaces match the namespace's labels", on, { namespaceLabels: { mesh: "on" } }, true],
+    ["of namespaces do not match other labels", on, { namespaceLabels: { mesh: "off" } }, false],
+    ["of namespaces match every cluster-scoped object", on, { plural: "nodes" }, true],
     [
-      "of objects match what was and is no longer, or a label taken away would hide the change",
+      "of namespaces are compared with the labels of a Namespace object itself",
+      on,
+      { plural: "namespaces", namespaceLabels: {} },
+      false,
+    ],
+    ["of objects match the object's labels", app, { object: labelled({ app: "a" }) }, true],
+    ["of objects do not match other labels", app, { object: labelled({ app: "b" }) }, false],
+    [
+      "of objects match a removed label, so that removing it cannot bypass the webhook",
       app,
       { object: labelled({}), old: labelled({ app: "a" }) },
       true,
     ],
-    ["of objects match a deletion by what is deleted", app, { old: labelled({ app: "a" }) }, true],
+    ["of objects match the deleted object", app, { old: labelled({ app: "a" }) }, true],
   ])("%s", (_, hook, asked, want) => expect(matchesSelectors(hook, call(asked))).toBe(want))
 })
 
@@ -74,13 +84,9 @@ describe("conditions", () => {
   const object = { metadata: { name: "x" } }
   it.each<[string, JsonObject, boolean | { error: unknown }]>([
     ["match when there are none", {}, true],
-    ["match when all hold", when("object.metadata.name == 'x'", "true"), true],
-    ["do not when one fails", when("true", "object.metadata.name == 'y'"), false],
-    ["do not when one fails and another cannot be told", when("object.nothing == 1", "false"), false],
-    [
-      "are a failure when none fails and one cannot be told",
-      when("object.nothing == 1"),
-      { error: expect.any(String) },
-    ],
+    ["match when all are true", when("object.metadata.name == 'x'", "true"), true],
+    ["do not match when one is false", when("true", "object.metadata.name == 'y'"), false],
+    ["do not match when one is false and another cannot be evaluated", when("object.nothing == 1", "false"), false],
+    ["fail when none is false and one cannot be evaluated", when("object.nothing == 1"), { error: expect.any(String) }],
   ])("%s", (_, hook, want) => expect(matchesConditions(hook, call({ object }), {})).toEqual(want))
 })

@@ -20,7 +20,7 @@ const any = (list: readonly string[], value: string): boolean => list.includes("
 
 export function matchesRules(rules: Json | undefined, { kind, request, context }: AdmissionCall): boolean {
   const { info } = kind
-  // ANY rule is enough; within one ALL parts must match.
+  // ANY rule is sufficient; within a rule ALL parts must match.
   return asArray(rules).some(item => {
     const rule = asObject(item)
     const scope = asString(rule.scope) || "*"
@@ -72,7 +72,7 @@ export function celBindings(call: AdmissionCall, review: JsonObject): Record<str
   }
 }
 
-/** true, false, or the error that decides by failure policy. */
+/** Returns true, false, or an error, which the failure policy handles. */
 export function matchesConditions(
   hook: JsonObject,
   call: AdmissionCall,

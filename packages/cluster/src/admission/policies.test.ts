@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ValidatingAdmissionPolicies count where a binding says so, and fail closed unless they say otherwise.
+// ValidatingAdmissionPolicies take effect through a binding and fail closed unless their failure policy is Ignore.
 
 import { expect, it } from "vitest"
 import { catalog, stored } from "../testing/stored.js"
@@ -25,7 +25,7 @@ const pod = (containers: number): JsonObject => ({
   spec: { containers: Array.from({ length: containers }, (_, index) => ({ name: `c${index}` })) },
 })
 
-/** `passed`, or status, reason and message of the rejection; with what was warned of. */
+/** `passed`, or status, reason and message of the rejection, followed by the warnings. */
 async function outcome(objects: readonly JsonObject[], asked: Asked = { object: pod(2) }): Promise<readonly string[]> {
   const warned: string[] = []
   const verdict = await checkPolicies(
@@ -43,13 +43,18 @@ const TEXT = (why: string): string => `ValidatingAdmissionPolicy 'small' with bi
 const REJECTED = (why: string, status = "422 Invalid"): string => `${status} pods "p" is forbidden: ${TEXT(why)}`
 
 it.each<[string, readonly JsonObject[], Asked | undefined, readonly string[]]>([
-  ["rejects what breaks it", [policy(), binding()], undefined, [REJECTED("one container is enough")]],
-  ["allows what does not", [policy(), binding()], { object: pod(1) }, ["passed"]],
-  ["is nothing without a binding", [policy()], undefined, ["passed"]],
-  ["is nothing by the binding of another", [policy(), binding({ policyName: "other" })], undefined, ["passed"]],
-  ["is not asked about other kinds", [policy(), binding()], { plural: "configmaps", object: pod(2) }, ["passed"]],
+  ["rejects an object that violates it", [policy(), binding()], undefined, [REJECTED("one container is enough")]],
+  ["allows an object that satisfies it", [policy(), binding()], { object: pod(1) }, ["passed"]],
+  ["has no effect without a binding", [policy()], undefined, ["passed"]],
   [
-    "is not asked about what it excludes",
+    "has no effect through the binding of another policy",
+    [policy(), binding({ policyName: "other" })],
+    undefined,
+    ["passed"],
+  ],
+  ["does not apply to other kinds", [policy(), binding()], { plural: "configmaps", object: pod(2) }, ["passed"]],
+  [
+    "does not apply to excluded resources",
     [policy({ matchConstraints: { resourceRules: PODS, excludeResourceRules: PODS } }), binding()],
     undefined,
     ["passed"],
@@ -61,19 +66,19 @@ it.each<[string, readonly JsonObject[], Asked | undefined, readonly string[]]>([
     ["passed"],
   ],
   [
-    "only warns where its binding only warns",
+    "only warns if its binding only warns",
     [policy(), binding({ validationActions: ["Warn"] })],
     undefined,
     ["passed", `Validation failed for ${TEXT("one container is enough")}`],
   ],
   [
-    "says its expression where it has no message, and rejects with its own reason",
+    "without a message quotes its expression, and rejects with its own reason",
     [policy({ validations: [{ expression: "false", reason: "Forbidden" }] }), binding()],
     undefined,
     [REJECTED("failed expression: false", "403 Forbidden")],
   ],
   [
-    "knows its own variables",
+    "reads its own variables",
     [
       policy({
         variables: [{ name: "count", expression: "object.spec.containers.size()" }],
@@ -84,7 +89,7 @@ it.each<[string, readonly JsonObject[], Asked | undefined, readonly string[]]>([
     undefined,
     [REJECTED("not one")],
   ],
-  ["is left out where a condition does not hold", [policy(condition("false")), binding()], undefined, ["passed"]],
+  ["does not apply if a condition is false", [policy(condition("false")), binding()], undefined, ["passed"]],
 ])("a policy %s", async (_, objects, asked, expected) => {
   expect(await outcome(objects, asked)).toEqual(expected)
 })
@@ -96,8 +101,8 @@ function condition(expression: string): JsonObject {
 it.each<[string, JsonObject]>([
   ["rule", { validations: [{ expression: "object.spec.nothing.there == 1" }] }],
   ["condition", condition("object.spec.nothing.there == 1")],
-  ["rule that asks for parameters, which there are none", { validations: [{ expression: "params.spec.most > 1" }] }],
-])("a %s that cannot be evaluated rejects, unless the policy says otherwise", async (_, spec) => {
+  ["rule that needs parameters, which are not supported", { validations: [{ expression: "params.spec.most > 1" }] }],
+])("a %s that cannot be evaluated rejects the request, unless the failure policy is Ignore", async (_, spec) => {
   expect((await outcome([policy(spec), binding()]))[0]).toMatch(/^422 Invalid /)
   expect(await outcome([policy({ ...spec, failurePolicy: "Ignore" }), binding()])).toEqual(["passed"])
 })

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ValidatingAdmissionPolicies: CEL rules on requests, active where a binding says so. Parameters are not supported; a
-// binding that needs them denies, because its rules cannot be evaluated.
+// ValidatingAdmissionPolicies: CEL rules on requests, active where a binding applies them. Parameters are not
+// supported. A binding with parameters denies, because its rules cannot be evaluated.
 
 import { ApiError, qualified } from "../meta/status.js"
 import type { Catalog } from "../registry/catalog.js"
@@ -73,7 +73,7 @@ function checkBound(policy: JsonObject, binding: JsonObject, call: AdmissionCall
     const expression = asString(item.expression)
     const outcome = compileCel(expression, CONDITION_VARIABLES)({ ...variables, variables: named })
     if ("error" in outcome) {
-      // Fail closed unless the policy says otherwise.
+      // Fail closed unless the failure policy is Ignore.
       if (!failOpen) reject(`expression '${expression}' resulted in error: ${outcome.error}`, "Invalid")
     } else if (outcome.value !== true)
       reject(asString(item.message) || `failed expression: ${expression}`, asString(item.reason) || "Invalid")

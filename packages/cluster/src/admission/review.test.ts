@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a webhook receives: exactly the request, in the fields of AdmissionReview.
+// The content of an AdmissionReview: exactly the request, in the fields of the API.
 
 import { expect, it } from "vitest"
 import type { JsonObject } from "../value.js"
@@ -16,7 +16,7 @@ const PODS = { group: "", version: "v1", resource: "pods" }
 const POD = { group: "", version: "v1", kind: "Pod" }
 const object = { metadata: { name: "p", namespace: "shop" } }
 
-it("says who wants what, where, and of which kind", () => {
+it("names the user, the object and its kind", () => {
   const user = { name: "jane", uid: "7", groups: ["a"], extra: { scopes: ["x"] } }
   expect(told({ object }, { user })).toEqual({
     ...{ uid: expect.stringMatching(/^[0-9a-f-]{36}$/), kind: POD, resource: PODS },
@@ -26,35 +26,30 @@ it("says who wants what, where, and of which kind", () => {
   })
 })
 
-it("gives each request its own number", () => {
+it("gives each request its own uid", () => {
   expect(told({ object }).uid).not.toBe(told({ object }).uid)
 })
 
 it.each<[string, Asked, object, JsonObject]>([
   [
-    "a subresource under both names",
+    "a subresource in both fields",
     { object, subresource: "status" },
     {},
     { subResource: "status", requestSubResource: "status" },
   ],
-  ["a deletion by what is deleted", { operation: "DELETE", old: object }, {}, { name: "p", object: null }],
+  ["a deletion as the old object", { operation: "DELETE", old: object }, {}, { name: "p", object: null }],
+  ["the name from the path if the object has none", { object: { metadata: {} } }, { name: "given" }, { name: "given" }],
   [
-    "the name of the path where the object has none",
-    { object: { metadata: {} } },
-    { name: "given" },
-    { name: "given" },
-  ],
-  [
-    "a namespace as lying in itself",
+    "a Namespace as its own namespace",
     { plural: "namespaces", object: { metadata: { name: "shop" } } },
     { namespace: "" },
     { name: "shop", namespace: "shop" },
   ],
   ["whether it is a dry run", { object }, { dryRun: true }, { dryRun: true }],
-])("tells %s", (_, asked, context, want) => expect(told(asked, context)).toMatchObject(want))
+])("sends %s", (_, asked, context, want) => expect(told(asked, context)).toMatchObject(want))
 
 it.each<[string, Asked, object, string]>([
-  ["no name where none is known yet", { object: { metadata: { generateName: "p-" } } }, { name: "" }, "name"],
-  ["no namespace for what lies in none", { plural: "nodes", object }, {}, "namespace"],
-  ["no subresource where there is none", { object }, {}, "subResource"],
-])("tells %s", (_, asked, context, field) => expect(told(asked, context)).not.toHaveProperty(field))
+  ["no name before one is generated", { object: { metadata: { generateName: "p-" } } }, { name: "" }, "name"],
+  ["no namespace for cluster-scoped objects", { plural: "nodes", object }, {}, "namespace"],
+  ["no subresource if there is none", { object }, {}, "subResource"],
+])("sends %s", (_, asked, context, field) => expect(told(asked, context)).not.toHaveProperty(field))

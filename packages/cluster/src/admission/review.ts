@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The `request` of an AdmissionReview, as webhooks and policies get it.
+// Builds the `request` of an AdmissionReview for webhooks and policies.
 
 import { randomUUID } from "node:crypto"
 import { userInfo } from "../registry/context.js"

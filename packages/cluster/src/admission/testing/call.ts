@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A request as admission sees it.
+// Builds admission requests for tests.
 
 import type { Operation, RequestContext } from "../../registry/context.js"
 import { catalog } from "../../testing/stored.js"
