@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Another API server that serves a group and version, as an APIService declares it.
+// An aggregated API server that serves a group and version, as an APIService declares it.
 
 export interface ApiService {
   readonly group: string
   readonly version: string
   readonly service: { readonly namespace: string; readonly name: string; readonly port: number }
-  /** PEM; without one no backend is trusted. */
+  /** PEM; without it no backend is trusted. */
   readonly caBundle: string
 }

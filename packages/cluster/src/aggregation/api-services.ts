@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The aggregated API servers: stored APIServices, and the resources that each serves. These are polled for discovery;
-// availability is only found out by sending a request.
+// The aggregated API servers: stored APIServices and the resources that each serves. Their resources are polled for
+// discovery. A request is sent without an earlier check of availability.
 
 import { request as httpsRequest } from "node:https"
 import { TLS_FLOOR } from "@merlon/wire/tls"
@@ -15,7 +15,7 @@ import type { FrontProxyIdentity } from "./front-proxy.js"
 const PREFIX = "/registry/apiregistration.k8s.io/apiservices/"
 const LOOK_AGAIN_MS = 30_000
 const RETRY_MS = 1_000
-const PATIENCE_MS = 5_000
+const LIST_TIMEOUT_MS = 5_000
 const MAX_DOCUMENT = 1 << 20
 
 export class ApiServices {
@@ -62,7 +62,7 @@ export class ApiServices {
     return groups
   }
 
-  /** As the server behind lists them; none while it has not answered. */
+  /** The resources in the backend's discovery document; empty until it has responded. */
   resources(group: string, version: string): readonly JsonObject[] {
     return this.#resources.get(`${group}/${version}`) ?? []
   }
@@ -76,7 +76,7 @@ export class ApiServices {
   #set(key: string, object: JsonObject): void {
     const spec = asObject(object.spec)
     const { service } = spec
-    // Without a Service it stands for what this server serves itself.
+    // An APIService without a Service declares a group that this server serves itself.
     if (!isObject(service) || asString(metaOf(object).deletionTimestamp) !== "") {
       this.#byKey.delete(key)
       return
@@ -103,7 +103,7 @@ export class ApiServices {
       try {
         this.#resources.set(key, await this.#list(service))
       } catch {
-        // What it served last is what it serves; who asks for it is told that it does not answer.
+        // Keep last good: the resources stay listed, and requests for them get an error until the backend responds.
         missing ||= !this.#resources.has(key)
       }
     }
@@ -125,8 +125,8 @@ export class ApiServices {
         ...target,
         path,
         headers: { ...headers, accept: "application/json" },
-        // For all of it: the others are asked after this one.
-        signal: AbortSignal.timeout(PATIENCE_MS),
+        // The timeout covers the whole response, because the other backends are polled after this one.
+        signal: AbortSignal.timeout(LIST_TIMEOUT_MS),
       })
       asked.on("response", response => {
         const chunks: Buffer[] = []
@@ -144,7 +144,7 @@ export class ApiServices {
         response.on("error", reject)
       })
       asked.on("error", reject)
-      // The only event after a response that Node does not report, such as a protocol upgrade.
+      // An upgrade of the protocol emits no `response`, only `close`.
       asked.on("close", () => reject(new Error("no answer")))
       asked.end()
     })

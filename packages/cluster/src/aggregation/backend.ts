@@ -20,7 +20,7 @@ export class BackendError extends Error {}
 export class Backends {
   readonly #store: Store
   readonly #identity: FrontProxyIdentity
-  /** By whom they believe: authority and name. */
+  /** By what is trusted: certificate authority and server name. */
   readonly #agents = new Map<string, { readonly trusts: string; readonly agent: Agent }>()
 
   constructor(store: Store, identity: FrontProxyIdentity) {
@@ -31,7 +31,7 @@ export class Backends {
   /** Throws `BackendError` if there is no endpoint to call. */
   async target(apiService: ApiService): Promise<BackendTarget> {
     const { service, caBundle } = apiService
-    // Fail closed: any process at that address would learn who the caller is, and its response would be trusted.
+    // Fail closed: any process at that address would learn the caller's identity, and its response would be trusted.
     if (caBundle === "") throw new BackendError("the APIService has no caBundle")
     const host = await this.#host(service.namespace, service.name)
     return { host, port: service.port, agent: this.#agent(apiService) }

@@ -12,13 +12,13 @@ it("sends no request for a client that left during the lookup", async () => {
   })
   const server = createServer()
   await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve))
-  const { port } = server.address() as AddressInfo // it listens on a port
+  const { port } = server.address() as AddressInfo // the server listens on a port
   const sent = ask({ port, host: "127.0.0.1", path: "/apis/answers.example/v1/calls?watch=1" })
   sent.on("error", () => undefined).end()
   const [request, response] = (await once(server, "request")) as [unknown, ServerResponse]
   const forwarded = forward({ request, response, method: "GET" } as never, {} as never, {
-    backends: { target: () => target } as never, // asked where it is, and no more
-    identity: { headers: () => expect.unreachable("a backend is asked") } as never, // what is sent first
+    backends: { target: () => target } as never, // only `target` is called
+    identity: { headers: () => expect.unreachable("a backend is asked") } as never, // called first by a request
   })
   sent.destroy()
   await once(response, "close")

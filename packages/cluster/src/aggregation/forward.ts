@@ -12,8 +12,8 @@ import { BackendError, type Backends } from "./backend.js"
 import type { FrontProxyIdentity } from "./front-proxy.js"
 
 const FORWARDED = ["accept", "content-type", "user-agent"]
-/** For the head of an answer; a watch may then go on for as long as it likes. */
-const PATIENCE_MS = 60_000
+/** Limits the time until the head of the response; a watch may then stay open without a limit. */
+const RESPONSE_TIMEOUT_MS = 60_000
 const RETURNED = ["content-type", "cache-control", "warning", "retry-after"]
 
 export interface Forwarding {
@@ -21,7 +21,7 @@ export interface Forwarding {
   readonly identity: FrontProxyIdentity
 }
 
-/** Resolves when the answer is out. */
+/** Resolves when the response has been sent or the connection is closed. */
 export async function forward(
   exchange: Exchange,
   service: ApiService,
@@ -31,7 +31,7 @@ export async function forward(
   const target = await backends.target(service).catch((error: unknown) => {
     throw unavailable(error)
   })
-  // Who left meanwhile has no end any more that could be waited for.
+  // `close` was already emitted if the client disconnected during the lookup, so there would be nothing to wait for.
   if (response.destroyed) return
   const headers: Record<string, string | string[] | number> = { ...identity.headers(user) }
   for (const name of FORWARDED) {
@@ -47,7 +47,7 @@ export async function forward(
       path: request.url ?? "/",
       headers,
     })
-    const timer = setTimeout(() => onward.destroy(new Error("no answer")), PATIENCE_MS)
+    const timer = setTimeout(() => onward.destroy(new Error("no answer")), RESPONSE_TIMEOUT_MS)
     onward.on("response", answer => {
       clearTimeout(timer)
       passBack(answer, exchange)
@@ -60,7 +60,7 @@ export async function forward(
       else reject(unavailable(error))
     }
     onward.on("error", failed)
-    // The only event after a response that Node does not report, such as a protocol upgrade.
+    // An upgrade of the protocol emits no `response`, only `close`.
     onward.on("close", () => {
       if (!response.headersSent) failed()
     })
@@ -79,7 +79,7 @@ function passBack(answer: IncomingMessage, { response }: Exchange): void {
     const value = answer.headersDistinct[name]
     if (value !== undefined) response.setHeader(name, value)
   }
-  // Sends the headers byte for byte: `flushHeaders` would encode the UTF-8 of a warning once more.
+  // Sends the headers byte for byte. `flushHeaders` would encode the UTF-8 of a warning twice.
   response.write("", "latin1")
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How this server proves itself to aggregated API servers: a client certificate of a dedicated authority, and headers
-// that name the user. They read both settings from a ConfigMap in kube-system, as in Kubernetes.
+// How this server authenticates to aggregated API servers: a client certificate of a dedicated authority, and headers
+// that name the user. The backends read both settings from a ConfigMap in kube-system, as in Kubernetes.
 
 import { randomUUID } from "node:crypto"
 import { ClusterError } from "../errors.js"
@@ -18,9 +18,9 @@ export interface FrontProxyCredentials {
   readonly key: string
 }
 
-/** What others must know of this server's keys. */
+/** Authorities that backends need in order to verify requests of this server. */
 interface Published {
-  /** Of clients' certificates. */
+  /** The authority of client certificates. */
   readonly caCertificate: string
   readonly frontProxy: FrontProxyCredentials
 }
@@ -30,7 +30,7 @@ export const FRONT_PROXY_NAME = "front-proxy-client"
 export class FrontProxyIdentity {
   constructor(readonly credentials: FrontProxyCredentials) {}
 
-  /** A list where a header stands several times. */
+  /** A header that occurs several times has a list of values. */
   headers({ name, uid, groups, extra }: User): Record<string, string | string[]> {
     const headers: Record<string, string | string[]> = { "X-Remote-User": encoded(name) }
     if (uid !== "") headers["X-Remote-Uid"] = encoded(uid)
@@ -42,15 +42,15 @@ export class FrontProxyIdentity {
   }
 }
 
-/** Header values are bytes; what Node does not send must not be sent as something else. */
+/** Header values are bytes. A value that Node would reject is an error instead of being changed. */
 function encoded(text: string): string {
   if (/[\0\r\n]/.test(text)) throw new RangeError("a user's name with line breaks cannot be passed on")
   return Buffer.from(text).toString("latin1")
 }
 
 /**
- * Written at every start: the authority may be another than at the last one. Not so on a store that several servers share:
- * there one with keys of its own would reject the tokens and certificates that the others gave out.
+ * Written at every start, because the authority may have changed. On a shared store an existing authority is not
+ * replaced: a server with different keys would reject the tokens and certificates that the other servers issued.
  */
 export async function publishFrontProxy(
   registry: Registry,
@@ -91,14 +91,14 @@ export async function publishFrontProxy(
   const object = kind.toStored({ apiVersion: "v1", kind: "ConfigMap", metadata, data })
   const free = [{ key, modRevision: stored?.modRevision ?? 0 }]
   const written = await registry.store.commit(free, [{ key, value: stringify(object) }])
-  // Another server has written meanwhile: the same, or keys that are not ours.
+  // Another server has written meanwhile: the same content, or keys that are not ours.
   if (written === undefined) await publishFrontProxy(registry, { caCertificate: clientAuthority, frontProxy }, isShared)
 }
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\n?/g
 const MAX_AUTHORITIES = 16
 
-/** Of several servers on one store each has its own. */
+/** Several servers on one store each have their own authority. */
 function withAuthority(known: string, own: string): string {
   const others = (known.match(CERTIFICATE) ?? []).filter(one => one.trim() !== own.trim())
   return known.includes(own.trim()) ? known : [...others.slice(1 - MAX_AUTHORITIES), own].join("")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An API server behind this one that responds in the wrong way: the client gets an error, and discovery still lists the
-// others.
+// An aggregated API server that responds in the wrong way: the client gets an error, and discovery still lists the
+// other servers.
 
 import { once } from "node:events"
 import { join } from "node:path"
@@ -15,7 +15,7 @@ const LIST = JSON.stringify({ kind: "APIResourceList", resources: [{ name: "thin
 const WARNING = '299 - "beware of café…"'
 const LISTED = `HTTP/1.1 200 OK\r\nconnection: close\r\nwarning: ${WARNING}\r\ncontent-length: ${LIST.length}\r\n\r\n${LIST}`
 
-/** By the first letter of its group, in the order in which they are asked what they serve. */
+/** By the first letter of the group, in the order in which the groups are polled. */
 const ANSWERS: Readonly<Record<string, string>> = { a: SWITCH, b: "garbage\r\n\r\n", c: "", d: LISTED }
 const HOST = "behind.default.svc"
 
@@ -69,20 +69,20 @@ async function created(path: string, object: JsonObject): Promise<void> {
 }
 
 it.each([
-  ["a switch of protocols", "a"],
-  ["no HTTP", "b"],
+  ["with a switch of protocols", "a"],
+  ["with something that is not HTTP", "b"],
   ["nothing", "c"],
-])("reports a backend that answers %s as unavailable", async (_, letter) => {
+])("reports a backend that responds %s as unavailable", async (_, letter) => {
   expect(await server.admin("GET", `/apis/${letter}.example.com/v1/things`)).toMatchObject({ status: 503 })
 })
 
-it("passes on the bytes of a warning", async () => {
+it("passes on the bytes of a warning unchanged", async () => {
   const { headers } = await server.admin("GET", "/apis/d.example.com/v1/things")
-  // Node gives each byte as a character.
+  // Node decodes each byte as one character.
   expect(headers.warning).toEqual([Buffer.from(WARNING).toString("latin1")])
 })
 
-it("discovery still lists what others serve", async () => {
+it("still lists the resources of other backends", async () => {
   const accept = "application/json;v=v2;g=apidiscovery.k8s.io;as=APIGroupDiscoveryList"
   const discovered = async (): Promise<string> =>
     JSON.stringify((await server.client.send({ method: "GET", path: "/apis", headers: { Accept: accept } })).body)
