@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who a request is from, over real TLS connections. A credential that is sent and is invalid is an error: it never
-// turns its sender into an anonymous user, who may have permissions of their own.
+// Authentication of a request over real TLS connections. A credential that is sent but invalid is an error. It never
+// makes the client anonymous, because anonymous users may have permissions.
 // @module-tag needs/openssl
 
 import { execFileSync } from "node:child_process"
@@ -32,7 +32,7 @@ beforeAll(async () => {
   const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "a", namespace: "shop", uid: "1" } }
   tokens = new Tokens(credentials, stored([account]), catalog, Date.now)
   const { serverCertificate: cert, serverKey: key, caCertificate: ca } = credentials
-  // As the API server listens: it asks for a certificate, and who has none or another's is for this code to judge.
+  // Same TLS options as the API server: it requests a certificate and leaves the check to `authenticate`.
   server = createServer({ cert, key, ca, requestCert: true, rejectUnauthorized: false }, (request, response) => {
     const said = authenticate(request, tokens).catch(({ code }: { code: number }) => code)
     void said.then(who => response.end(JSON.stringify(who)))
@@ -59,7 +59,7 @@ function asked(certificate: Partial<Certificate>, authorization?: string): Promi
   })
 }
 
-/** Signed by the authority whose files begin like this. */
+/** Signed by the authority whose file names begin with `authority`. */
 function signed(subject: string, authority: string): Certificate {
   const at = (name: string): string => join(folder, name)
   const openssl = (...args: string[]): void => void execFileSync("openssl", args, { stdio: "pipe" })
@@ -95,11 +95,11 @@ const token = async (audiences = [ISSUER]): Promise<string> => {
   return (await tokens.issue({ ...account, audiences, expirationSeconds: 600 })).token
 }
 
-it("a client without credentials is anonymous, and only in that group", async () => {
+it("makes a client without credentials anonymous, in one group only", async () => {
   expect(await asked({})).toEqual({ name: "system:anonymous", uid: "", groups: ["system:unauthenticated"], extra: {} })
 })
 
-it("a certificate gives its user, its groups and the group of authenticated users", async () => {
+it("reads user and groups from a certificate and adds the group of authenticated users", async () => {
   expect(await asked(admin())).toEqual({
     ...{ name: "admin", uid: "", groups: ["system:masters", "system:authenticated"] },
     extra: { "authentication.kubernetes.io/credential-id": [expect.stringMatching(/^X509SHA256=[0-9a-f]{64}$/)] },
@@ -109,32 +109,32 @@ it("a certificate gives its user, its groups and the group of authenticated user
   })
 })
 
-it("a token is its account, however the scheme is spelled", async () => {
+it("reads the account from a token, whatever the case of the scheme", async () => {
   for (const scheme of ["Bearer", "bearer", "BEARER"])
     expect(await asked({}, `${scheme} ${await token()}`)).toMatchObject({ name: "system:serviceaccount:shop:a" })
 })
 
-it("a token counts before a certificate, as in Kubernetes", async () => {
+it("prefers a token to a certificate, as Kubernetes does", async () => {
   expect(await asked(admin(), `Bearer ${await token()}`)).toMatchObject({ name: "system:serviceaccount:shop:a" })
 })
 
 it.each<[string, () => Certificate | object, (() => Promise<string>) | undefined]>([
   ["a certificate of another authority", () => signed("/CN=admin/O=system:masters", "front-proxy-ca"), undefined],
   [
-    "the front proxy's own",
+    "the certificate of the front proxy",
     () => ({ cert: credentials.frontProxy.certificate, key: credentials.frontProxy.key }),
     undefined,
   ],
   ["a certificate that names two users", () => signed("/CN=jane/CN=admin", "ca"), undefined],
-  ["a certificate that names none", () => signed("/O=system:masters", "ca"), undefined],
-  ["a token that is none", () => ({}), async () => "Bearer nonsense"],
+  ["a certificate that names no user", () => signed("/O=system:masters", "ca"), undefined],
+  ["an invalid token", () => ({}), async () => "Bearer nonsense"],
   ["a token for another audience", () => ({}), async () => `Bearer ${await token(["mesh"])}`],
-  ["a token that is none, beside a good certificate", admin, async () => "Bearer nonsense"],
-])("%s is rejected", async (_, certificate, authorization) => {
+  ["an invalid token with a valid certificate", admin, async () => "Bearer nonsense"],
+])("rejects %s", async (_, certificate, authorization) => {
   expect(await asked(certificate(), await authorization?.())).toBe(401)
 })
 
-it("a scheme that is not spoken here says nothing of who it is", async () => {
+it("ignores an authorization scheme that is not supported", async () => {
   expect(await asked({}, "Basic YTpi")).toMatchObject({ name: "system:anonymous" })
   expect(await asked(admin(), "Basic YTpi")).toMatchObject({ name: "admin" })
 })

@@ -32,15 +32,15 @@ interface Certified {
 const known = new WeakMap<TLSSocket, Certified | null>()
 
 /**
- * Parsed once per connection, which may outlive the certificate. In a resumed session TLS does not check the expiry
- * again.
+ * Parsed once per connection. The connection may outlive the certificate, and TLS does not check the expiry again when
+ * a session is resumed.
  */
 function certificateUser(socket: TLSSocket): User | undefined {
   const before = known.get(socket)
   const certified = before === undefined ? readCertificate(socket) : before
   if (before === undefined) known.set(socket, certified ?? null)
   if (certified === undefined || certified === null) return undefined
-  // Fail closed, also where it cannot be told.
+  // Fail closed: an unreadable expiry (NaN) is rejected too.
   if (!(Date.now() < certified.endsAt)) throw unauthorized()
   return certified.user
 }
@@ -48,7 +48,7 @@ function certificateUser(socket: TLSSocket): User | undefined {
 function readCertificate(socket: TLSSocket): Certified | undefined {
   const certificate = socket.getPeerX509Certificate?.()
   if (certificate === undefined) return undefined
-  // Fail closed: a certificate that our authority did not sign is an error, not anonymity.
+  // Fail closed: a certificate that our authority did not sign is an error and does not make the client anonymous.
   if (!socket.authorized) throw unauthorized()
   const subject = readSubject(certificate.raw)
   if (subject === undefined) throw unauthorized()

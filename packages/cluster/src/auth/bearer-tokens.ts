@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Authenticates bearer tokens: tokens whose `iss` is the configured issuer by that issuer, all others as the cluster's
-// own. Each token is checked by exactly one authenticator, so one cannot accept what the other rejects.
+// Authenticates bearer tokens. A token whose `iss` is the configured issuer is checked by that issuer's keys, every
+// other token as one of the cluster. Each token is checked by exactly one authenticator, so one cannot accept what the
+// other rejects.
 
 import type { OidcTokens } from "./oidc.js"
 import type { TokenChecker, TokenResult } from "./tokens.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// OpenSSL checks a certificate in its handshake. A connection may outlive the certificate, and a client that resumes a
-// session does a handshake without it.
+// Expired certificates on open connections. OpenSSL checks a certificate only in the handshake; a connection may
+// outlive the certificate, and a resumed session has no certificate in its handshake.
 
 import { mkdtempSync, rmSync } from "node:fs"
 import { Agent, createServer, get, type Server } from "node:https"
@@ -41,9 +41,9 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-const port = (): number => (server.address() as AddressInfo).port // a TCP server has one
+const port = (): number => (server.address() as AddressInfo).port // a TCP server has a port
 
-it("ends with itself, not with its connection", async () => {
+it("rejects a certificate that expired while its connection was open", async () => {
   const { adminCertificate: cert, adminKey: key, caCertificate: ca } = credentials
   const agent = new Agent({ keepAlive: true, maxSockets: 1, cert, key, ca })
   const asked = (): Promise<readonly [string, boolean]> =>
@@ -61,7 +61,7 @@ it("ends with itself, not with its connection", async () => {
   agent.destroy()
 })
 
-it("is not carried on by the sessions of its connections", async () => {
+it("rejects a certificate that expired before its session was resumed", async () => {
   const { adminCertificate: cert, adminKey: key, caCertificate: ca } = credentials
   let session: Buffer | undefined
   const visit = async (): Promise<readonly [string, boolean]> => {

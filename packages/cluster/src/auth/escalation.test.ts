@@ -62,8 +62,22 @@ async function write(
 
 describe("a role", () => {
   it.each<[string, string, JsonObject, RequestContext, JsonObject | null, RegExp]>([
-    ["of what its author holds is written", "clusterroles", role("r", readPods), context("reader"), null, /^written$/],
-    ["of more is forbidden", "clusterroles", role("r", readPods, readSecrets), context("reader"), null, /^403 /],
+    [
+      "is written if its author holds all its rights",
+      "clusterroles",
+      role("r", readPods),
+      context("reader"),
+      null,
+      /^written$/,
+    ],
+    [
+      "with more rights than its author has is forbidden",
+      "clusterroles",
+      role("r", readPods, readSecrets),
+      context("reader"),
+      null,
+      /^403 /,
+    ],
     [
       "of all verbs is more than some of them",
       "clusterroles",
@@ -89,7 +103,7 @@ describe("a role", () => {
       /^written$/,
     ],
     [
-      "in a namespace needs what is held there",
+      "in a namespace needs the rights in that namespace",
       "roles",
       role("r", readPods),
       context("local", "shop"),
@@ -98,7 +112,7 @@ describe("a role", () => {
     ],
     ["in another namespace is forbidden", "roles", role("r", readPods), context("local", "bank"), null, /^403 /],
     [
-      "cluster wide is more than what is held in a namespace",
+      "for the cluster is more than the same rights in a namespace",
       "clusterroles",
       role("r", readPods),
       context("local"),
@@ -106,7 +120,7 @@ describe("a role", () => {
       /^403 /,
     ],
     [
-      "that may be escalated takes anything",
+      "may have any rights if its author may escalate it",
       "clusterroles",
       role("wide", readSecrets),
       context("escalator"),
@@ -114,7 +128,7 @@ describe("a role", () => {
       /^written$/,
     ],
     [
-      "that may not be escalated does not",
+      "is checked if its author may escalate only another one",
       "clusterroles",
       role("wider", readSecrets),
       context("escalator"),
@@ -122,7 +136,7 @@ describe("a role", () => {
       /^403 /,
     ],
     [
-      "whose rules stay may be labelled by any user",
+      "with unchanged rules may be labelled by any user",
       "clusterroles",
       role("r", readSecrets),
       context("reader"),
@@ -130,7 +144,7 @@ describe("a role", () => {
       /^written$/,
     ],
     [
-      "whose rules grow is judged again",
+      "with additional rules is checked again",
       "clusterroles",
       role("r", readPods, readSecrets),
       context("reader"),
@@ -138,7 +152,7 @@ describe("a role", () => {
       /^403 /,
     ],
     [
-      "of paths needs those paths",
+      "of paths needs the rights to those paths",
       "clusterroles",
       role("r", { verbs: ["get"], apiGroups: [], nonResourceURLs: ["/metrics"] }),
       context("reader"),
@@ -146,7 +160,7 @@ describe("a role", () => {
       /^403 /,
     ],
     [
-      "is allowed to an administrator",
+      "may be written by an administrator",
       "clusterroles",
       role("r", readSecrets),
       context("root", "", ["system:masters"]),
@@ -161,16 +175,23 @@ describe("a role", () => {
 describe("a binding", () => {
   it.each<[string, string, JsonObject, RequestContext, JsonObject | null, RegExp]>([
     [
-      "to what its author holds is written",
+      "to a role whose rights its author holds is written",
       "clusterrolebindings",
       binding("reads-pods"),
       context("reader"),
       null,
       /^written$/,
     ],
-    ["to more is forbidden", "clusterrolebindings", binding("secret-reader"), context("reader"), null, /^403 /],
     [
-      "to oneself is no exception",
+      "to a role with more rights is forbidden",
+      "clusterrolebindings",
+      binding("secret-reader"),
+      context("reader"),
+      null,
+      /^403 /,
+    ],
+    [
+      "to its author is no exception",
       "clusterrolebindings",
       binding("secret-reader", "ClusterRole", "reader"),
       context("reader"),
@@ -178,16 +199,16 @@ describe("a binding", () => {
       /^403 /,
     ],
     [
-      "is written by who may bind the role",
+      "is written if its author may bind the role",
       "clusterrolebindings",
       binding("secret-reader"),
       context("binder"),
       null,
       /^written$/,
     ],
-    ["to another role is not", "clusterrolebindings", binding("reads-pods"), context("binder"), null, /^403 /],
+    ["to another role is forbidden", "clusterrolebindings", binding("reads-pods"), context("binder"), null, /^403 /],
     [
-      "within a namespace needs the rights there",
+      "within a namespace needs the rights in that namespace",
       "rolebindings",
       binding("secret-reader"),
       context("local", "shop"),
@@ -195,7 +216,7 @@ describe("a binding", () => {
       /^403 /,
     ],
     [
-      "to a role of the namespace is written by who holds it",
+      "to a role of the namespace is written if its author holds the rights there",
       "rolebindings",
       binding("local-pods", "Role"),
       context("local", "shop"),
@@ -203,7 +224,7 @@ describe("a binding", () => {
       /^written$/,
     ],
     [
-      "to a role that is not there is forbidden, for it may grant anything later",
+      "to a missing role is forbidden, because the role may grant anything later",
       "rolebindings",
       binding("to-come"),
       context("local", "shop"),
@@ -211,7 +232,7 @@ describe("a binding", () => {
       /^404 /,
     ],
     [
-      "of which nothing changes is nobody's grant",
+      "that does not change is not checked",
       "clusterrolebindings",
       binding("secret-reader"),
       context("reader"),
@@ -219,7 +240,7 @@ describe("a binding", () => {
       /^written$/,
     ],
     [
-      "that gains a subject is",
+      "with an additional subject is checked",
       "clusterrolebindings",
       binding("secret-reader", "ClusterRole", "reader"),
       context("reader"),
@@ -231,7 +252,7 @@ describe("a binding", () => {
   })
 })
 
-it("other kinds are none of its business", async () => {
+it("other kinds are not checked", async () => {
   const rbac = new Rbac(stored(world), catalog)
   const pods = catalog.builtin("", "v1", "pods")
   await checkEscalation(rbac, pods, role("r", readSecrets), null, context("reader", "shop"))

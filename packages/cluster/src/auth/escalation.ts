@@ -43,7 +43,8 @@ export async function checkEscalation(
     const sameAggregation = equal(object.aggregationRule ?? null, old?.aggregationRule ?? null)
     if (old !== null && sameAggregation && equal(object.rules ?? null, old.rules ?? null)) return
     if (await may("escalate", kind.info.plural, name)) return
-    // Whatever is labelled later flows into such a role, so its author must already hold all there is.
+    // Rules of roles that get a matching label later are added to this role, so its author must already hold all
+    // rights.
     if (isObject(object.aggregationRule) && uncovered(held, everything).length > 0)
       throw forbiddenError(
         groupResource(kind.info),

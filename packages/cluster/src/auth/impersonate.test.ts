@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Impersonation: each name, group, uid and extra that a caller claims needs a permission of its own.
+// Impersonation: each name, group, uid and extra that a caller claims needs its own permission.
 
 import { describe, expect, it } from "vitest"
 import { ApiError } from "../meta/status.js"
@@ -36,26 +36,21 @@ async function as(caller: string, wanted: Partial<ImpersonationHeaders>): Promis
   }
 }
 
-describe("a caller acts as", () => {
+describe("a caller may impersonate", () => {
   it.each<[string, string, Partial<ImpersonationHeaders>, readonly string[]]>([
-    ["a user it may be", "users-only", { user: "jane" }, ["system:authenticated"]],
-    ["the one user it may be", "jane-only", { user: "jane" }, ["system:authenticated"]],
+    ["a user", "users-only", { user: "jane" }, ["system:authenticated"]],
+    ["one user by name", "jane-only", { user: "jane" }, ["system:authenticated"]],
+    ["a group", "developers", { user: "j", groups: ["developers"] }, ["developers", "system:authenticated"]],
+    ["an extra", "extras", { user: "j", extra: { scopes: ["view"] } }, ["system:authenticated"]],
+    ["a uid", "uids", { user: "j", uid: "7" }, ["system:authenticated"]],
     [
-      "a group it may be of",
-      "developers",
-      { user: "j", groups: ["developers"] },
-      ["developers", "system:authenticated"],
-    ],
-    ["an extra it may carry", "extras", { user: "j", extra: { scopes: ["view"] } }, ["system:authenticated"]],
-    ["a uid it may have", "uids", { user: "j", uid: "7" }, ["system:authenticated"]],
-    [
-      "an account of a namespace where it may, with that account's groups",
+      "a service account of a permitted namespace, with the groups of that account",
       "accounts",
       { user: "system:serviceaccount:shop:a" },
       ["system:serviceaccounts", "system:serviceaccounts:shop", "system:authenticated"],
     ],
     [
-      "nobody, who is in no group of the authenticated",
+      "the anonymous user, who is not in the group of authenticated users",
       "users-only",
       { user: "system:anonymous" },
       ["system:unauthenticated"],
@@ -65,17 +60,17 @@ describe("a caller acts as", () => {
   })
 })
 
-describe("a caller is rejected", () => {
+describe("a caller may not impersonate", () => {
   it.each<[string, string, Partial<ImpersonationHeaders>, RegExp]>([
     ["another user", "jane-only", { user: "john" }, /^403 users "john" is forbidden/],
     [
-      "a group, with the right to users alone",
+      "a group, with the permission for users only",
       "users-only",
       { user: "j", groups: ["developers"] },
       /^403 groups "developers" is forbidden/,
     ],
     [
-      "the administrators' group above all",
+      "the administrators' group",
       "users-only",
       { user: "j", groups: ["system:masters"] },
       /^403 groups "system:masters" is forbidden/,
@@ -93,7 +88,7 @@ describe("a caller is rejected", () => {
       { user: "j", extra: { scopes: ["view", "edit"] } },
       /^403 userextras.*"edit"/,
     ],
-    ["an extra of another key", "extras", { user: "j", extra: { other: ["view"] } }, /^403 userextras/],
+    ["an extra with another key", "extras", { user: "j", extra: { other: ["view"] } }, /^403 userextras/],
     ["another uid", "uids", { user: "j", uid: "8" }, /^403 uids.*"8" is forbidden/],
     [
       "an account with the right to users",
@@ -107,7 +102,7 @@ describe("a caller is rejected", () => {
       { user: "system:serviceaccount:bank:a" },
       /^403 serviceaccounts "a"/,
     ],
-    ["anything without any right", "stranger", { user: "j" }, /^403 users "j" is forbidden/],
+    ["any user without a permission", "stranger", { user: "j" }, /^403 users "j" is forbidden/],
     ["groups without a user", "developers", { groups: ["developers"] }, /^400 .*without impersonating a user name/],
   ])("%s", async (_, caller, wanted, want) => {
     expect(await as(caller, wanted)).toMatch(want)
@@ -122,11 +117,11 @@ describe("the headers", () => {
     })
   })
 
-  it("that are absent ask for nothing", () => {
+  it("are optional", () => {
     expect(readImpersonation({ accept: "*/*" }, ["Accept", "*/*"])).toBeUndefined()
   })
 
-  it.each(["Impersonate-Group", "Impersonate-Extra-a"])("with %s alone are not taken for nothing", name => {
+  it.each(["Impersonate-Group", "Impersonate-Extra-a"])("with %s alone are not ignored", name => {
     expect(readImpersonation({}, [name, "x"])).toBeDefined()
   })
 })

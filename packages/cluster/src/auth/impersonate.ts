@@ -46,7 +46,7 @@ function unescaped(key: string): string {
   try {
     return decodeURIComponent(key)
   } catch {
-    // As in Kubernetes, a key that is not well escaped means itself.
+    // A key with an invalid escape is used as it was sent, as in Kubernetes.
     return key
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public keys of an OpenID Connect issuer, found by its discovery document and cached. They are fetched again when a
-// token was signed by none of them, at a limited rate: a rotation is noticed at once, and invalid tokens cannot cause
-// endless fetches.
+// The public keys of an OpenID Connect issuer, found through its discovery document and cached. They are fetched again,
+// at a limited rate, when a token was signed with an unknown key. So a rotation is noticed at once, and invalid tokens
+// cannot cause endless fetches.
 
 import { rootCertificates } from "node:tls"
 import { TLS_FLOOR } from "@merlon/wire/tls"
@@ -12,21 +12,21 @@ import { asString, isObject, type Json, type JsonObject } from "../value.js"
 
 export type KeySet = ReturnType<typeof createLocalJWKSet>
 
-/** The issuer does not respond, or its response is unusable. That is not the fault of the client that sends a token. */
+/** The issuer does not respond, or its response is unusable. The sender of the token did not cause this. */
 export class IssuerAway extends Error {
   override readonly name = "IssuerAway"
 }
 
 export interface IssuerKeysOptions {
   readonly issuerUrl: string
-  /** PEM of the authorities that its server may have, instead of the public ones. */
+  /** PEM of the authorities that may sign the issuer's server certificate, instead of the public ones. */
   readonly ca?: string
   readonly clock: () => number
 }
 
-/** Between two requests to the issuer, for all callers together. */
+/** Minimum time between two requests to the issuer, for all callers together. */
 export const ASK_AGAIN_MS = 10_000
-/** After this a key that the issuer has withdrawn is forgotten, although every token found its key. */
+/** Keys are fetched again after this time, so that a withdrawn key expires even if every token names a known key. */
 export const KEEP_MS = 10 * 60_000
 const TIMEOUT_MS = 10_000
 const MAX_ANSWER = 1 << 20
@@ -45,16 +45,16 @@ export class IssuerKeys {
     this.#agent = new Agent({ connect, headersTimeout: TIMEOUT_MS, bodyTimeout: TIMEOUT_MS, keepAliveTimeout: 1_000 })
   }
 
-  /** Throws IssuerAway where none were ever had. */
+  /** Throws IssuerAway if no keys have ever been fetched. */
   async current(): Promise<KeySet> {
     const { clock } = this.#options
     if (this.#known === undefined || this.#known.at + KEEP_MS <= clock()) await this.#ask()
-    // Keep last good: an issuer that is away for a while has withdrawn nothing.
+    // Keep last good: an issuer that is temporarily unavailable has not withdrawn any keys.
     if (this.#known === undefined) throw this.#failure
     return this.#known.keys
   }
 
-  /** Other keys than these, or undefined where there are none, or it is too early to ask. */
+  /** Returns keys other than `keys`, or undefined if there are none or it is too early to fetch. */
   async newerThan(keys: KeySet): Promise<KeySet | undefined> {
     if (this.#known?.keys === keys) await this.#ask()
     return this.#known?.keys === keys ? undefined : this.#known?.keys
@@ -64,7 +64,7 @@ export class IssuerKeys {
     await this.#agent.destroy()
   }
 
-  /** One request at a time, for all callers that wait. */
+  /** All waiting callers share one request. */
   async #ask(): Promise<void> {
     const { clock } = this.#options
     if (this.#asking === undefined && clock() < this.#askedAt + ASK_AGAIN_MS) return
@@ -79,10 +79,10 @@ export class IssuerKeys {
     this.#askedAt = clock()
     try {
       const document = await this.#json(`${issuerUrl.replace(/\/$/, "")}/.well-known/openid-configuration`)
-      // OpenID Connect Discovery 1.0, 4.3: another one's document would name another one's keys.
+      // OpenID Connect Discovery 1.0, 4.3: the document of another issuer would name the keys of that issuer.
       if (document.issuer !== issuerUrl) throw new Error(`it calls itself ${JSON.stringify(document.issuer ?? null)}`)
       const set = await this.#json(asString(document.jwks_uri))
-      // jose reads each key when it is wanted, and rejects what it cannot use.
+      // jose reads each key on its first use, and rejects keys that it cannot use.
       this.#known = { keys: createLocalJWKSet(set as never), at: clock() }
     } catch (error) {
       this.#failure = new IssuerAway(
@@ -111,7 +111,7 @@ export class IssuerKeys {
     // A redirect is rejected too: it could lead to the keys of another issuer.
     if (answer.statusCode !== 200) throw new Error(`\`${address}\` answers ${answer.statusCode}, not 200`)
     const value: unknown = JSON.parse(Buffer.concat(chunks).toString("utf8"))
-    // JSON.parse yields nothing but JSON.
+    // JSON.parse only returns JSON values.
     if (!isObject(value as Json)) throw new Error(`\`${address}\` is no JSON object`)
     return value as JsonObject
   }

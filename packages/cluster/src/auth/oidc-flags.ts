@@ -6,7 +6,7 @@ import { ClusterError } from "../errors.js"
 import type { OidcOptions } from "./oidc.js"
 import { ISSUER } from "./tokens.js"
 
-/** For `parseArgs`. */
+/** Options for `parseArgs`. */
 export const oidcFlags = {
   "oidc-issuer-url": { type: "string" },
   "oidc-client-id": { type: "string" },
@@ -29,11 +29,11 @@ export type OidcValues = {
 /** Algorithms with a shared secret are left out: every holder of the secret could sign for any user. */
 const ALGORITHMS = ["RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512"]
 
-/** Undefined where no issuer is named. */
+/** Returns undefined if no issuer is configured. */
 export function clusterOidcOptions(values: OidcValues): OidcOptions | undefined {
   const { "oidc-issuer-url": issuerUrl, "oidc-client-id": clientId } = values
   if (issuerUrl === undefined) {
-    const flags = Object.keys(oidcFlags) as OidcFlag[] // its own keys
+    const flags = Object.keys(oidcFlags) as OidcFlag[] // the object's own keys
     const stray = flags.find(flag => (values[flag]?.length ?? 0) > 0)
     if (stray === undefined) return undefined
     throw invalid(`\`--${stray}\` needs an issuer: add --oidc-issuer-url https://issuer.example`)
@@ -64,11 +64,11 @@ function checkIssuer(address: string): void {
   const url = URL.canParse(address) ? new URL(address) : undefined
   if (url?.protocol !== "https:" || url.search !== "" || url.hash !== "" || url.username !== "")
     throw invalid(`\`--oidc-issuer-url ${address}\` is no issuer, write it as https://issuer.example`)
-  // Its tokens would no longer be looked at as the cluster's own.
+  // The cluster's own tokens would be checked by the OIDC authenticator instead.
   if (address === ISSUER) throw invalid(`\`--oidc-issuer-url ${address}\` is this cluster itself, name another issuer`)
 }
 
-/** Two issuers may have a `sub` in common; an email is unique by itself. */
+/** Two issuers may have the same `sub`, so the issuer is the default prefix. An email is unique by itself. */
 function prefixOf(said: string | undefined, usernameClaim: string, issuerUrl: string): string {
   if (said === "-") return ""
   return said ?? (usernameClaim === "email" ? "" : `${issuerUrl}#`)

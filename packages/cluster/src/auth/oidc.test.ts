@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which ID tokens are trusted, and which user each gives: asked of a real API server, with an issuer over real TLS.
+// Which ID tokens are trusted, and which user each names: on a real API server, with an issuer over real TLS.
 
 import { createHmac } from "node:crypto"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
@@ -22,12 +22,12 @@ const folder = mkdtempSync(join(tmpdir(), "oidc-"))
 const first = signingKey("first")
 const second = signingKey("second")
 /** The issuer does not publish this key. */
-const stranger = signingKey("other")
+const unknownKey = signingKey("other")
 let credentials: Credentials
 let issuer: HttpsIssuer
 let cluster: Cluster
 let data = join(folder, "cluster")
-/** Of the API server, ahead of ours by what a test wants to have passed. */
+/** How far the API server's clock is ahead of the test's. */
 let ahead = 0
 const logged: string[] = []
 
@@ -55,7 +55,7 @@ afterAll(async () => {
 beforeEach(() => {
   issuer.keys = [first]
   issuer.document = {}
-  // Whatever was asked before was asked long ago.
+  // Advance the clock so that cached keys have expired.
   ahead += KEEP_MS
 })
 
@@ -96,7 +96,7 @@ async function post(path: string, body: JsonObject, { token, asAdmin = false }: 
   })
 }
 
-/** Who the API takes the sender for, or the status and words of its rejection. */
+/** The user as the API server authenticates it, or the status and message of the rejection. */
 async function who(token: string): Promise<Json> {
   const review = { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" }
   const { status, body } = await post("/apis/authentication.k8s.io/v1/selfsubjectreviews", review, { token })
@@ -114,7 +114,7 @@ const base64 = (value: object | string): string =>
   Buffer.from(typeof value === "string" ? value : JSON.stringify(value)).toString("base64url")
 
 describe("an ID token", () => {
-  it("gives the user with the issuer as prefix, and the groups", async () => {
+  it("names a user with the issuer as prefix, and the groups", async () => {
     const token = await issuer.sign(claims({ groups: ["writers", "readers"], jti: "7" }))
     expect(await who(token)).toEqual({
       username: `${issuer.url}#jane`,
@@ -135,7 +135,7 @@ describe("an ID token", () => {
     expect(await who(token)).toMatchObject({ username: `${issuer.url}#jane` })
   })
 
-  it("is reviewed for this API, and is for no other audience", async () => {
+  it("is authenticated in a TokenReview for this API and for no other audience", async () => {
     const token = await issuer.sign(claims())
     expect(await reviewed(token)).toMatchObject({ authenticated: true, audiences: [ISSUER] })
     const elsewhere = await reviewed(token, ["mesh"])
@@ -144,47 +144,53 @@ describe("an ID token", () => {
   })
 })
 
-describe("gives no user", () => {
+describe("authenticates no user", () => {
   const publicPem = (): string => String(first.publicKey.export({ type: "spki", format: "pem" }))
   it.each<[string, () => Promise<string> | string]>([
     ["a token without a signature", () => `${base64({ alg: "none", kid: "first" })}.${base64(claims())}.`],
     [
-      "a token signed with the issuer's public key as a secret",
+      "a token signed with the issuer's public key as a shared secret",
       () => {
         const text = `${base64({ alg: "HS256", kid: "first" })}.${base64(claims())}`
         return `${text}.${createHmac("sha256", publicPem()).update(text).digest("base64url")}`
       },
     ],
     [
-      "a token signed by a stranger under the issuer's key's name",
-      () => issuer.sign(claims(), { ...stranger, kid: "first" }),
+      "a token signed with an unknown key under the name of the issuer's key",
+      () => issuer.sign(claims(), { ...unknownKey, kid: "first" }),
     ],
-    ["a token signed by a stranger", () => issuer.sign(claims(), stranger)],
+    ["a token signed with an unknown key", () => issuer.sign(claims(), unknownKey)],
     [
-      "a token with another body",
+      "a token with a changed payload",
       async () => {
         const [head, , signature] = (await issuer.sign(claims())).split(".")
         return `${head}.${base64(claims({ sub: "admin" }))}.${signature}`
       },
     ],
-    ["a token signed by the issuer in a way that was not agreed", () => issuer.sign(claims(), issuer.keys[0], "PS256")],
+    ["a token signed with an algorithm that is not configured", () => issuer.sign(claims(), issuer.keys[0], "PS256")],
     ["a token for another client", () => issuer.sign(claims({ aud: "other" }))],
     ["a token of another issuer", () => issuer.sign(claims({ iss: "https://elsewhere.example" }))],
-    ["a token of an issuer that is written otherwise", () => issuer.sign(claims({ iss: `${issuer.url}/` }))],
-    ["a token that has ended", () => issuer.sign(claims({ exp: Math.floor((Date.now() + ahead) / 1_000) - 1 }))],
-    ["a token without an end", () => issuer.sign({ ...claims(), exp: undefined as never })],
-    ["a token of later", () => issuer.sign(claims({ nbf: Math.floor((Date.now() + ahead) / 1_000) + 400 }))],
+    ["a token of an issuer that is spelled differently", () => issuer.sign(claims({ iss: `${issuer.url}/` }))],
+    ["a token that has expired", () => issuer.sign(claims({ exp: Math.floor((Date.now() + ahead) / 1_000) - 1 }))],
+    ["a token without an expiry", () => issuer.sign({ ...claims(), exp: undefined as never })],
+    [
+      "a token that is not valid yet",
+      () => issuer.sign(claims({ nbf: Math.floor((Date.now() + ahead) / 1_000) + 400 })),
+    ],
     ["a token without a name", () => issuer.sign(claims({ sub: "" }))],
     ["a token whose name is a list", () => issuer.sign(claims({ sub: ["jane"] as never }))],
-    ["a token whose name would be shown as another", () => issuer.sign(claims({ sub: "jane\u202enimda" }))],
+    [
+      "a token whose name has characters that deceive the reader",
+      () => issuer.sign(claims({ sub: "jane\u202enimda" })),
+    ],
     ["a token whose groups are not all names", () => issuer.sign(claims({ groups: ["a", 1] }))],
-    ["a token without what is required", () => issuer.sign(claims({ tenant: "two" }))],
+    ["a token without a required claim", () => issuer.sign(claims({ tenant: "two" }))],
   ])("%s", async (_, make) => {
     expect(await who(await issuer.sign(claims()))).toMatchObject({ username: `${issuer.url}#jane` })
     expect(await who(await make())).toBe("401 Unauthorized")
   })
 
-  it("a user whom the issuer gives a name of the cluster", async () => {
+  it("never maps a user to a name or group of the cluster", async () => {
     const token = await issuer.sign(claims({ sub: "admin", groups: ["system:masters"] }))
     expect(await who(token)).toMatchObject({ groups: ["oidc:system:masters", "system:authenticated"] })
     const { status } = await post("/api/v1/namespaces", { metadata: { name: "mine" } }, { token })
@@ -193,14 +199,14 @@ describe("gives no user", () => {
 })
 
 describe("the issuer's keys", () => {
-  it("are asked for once for many tokens", async () => {
+  it("are fetched once for many tokens", async () => {
     await who(await issuer.sign(claims()))
     issuer.asked.length = 0
     for (let times = 0; times < 3; times++) await who(await issuer.sign(claims()))
     expect(issuer.asked).toEqual([])
   })
 
-  it("may be others from now on: the new one is believed at once, and the withdrawn one no more", async () => {
+  it("may rotate: the new key is trusted at once, and the withdrawn key is not", async () => {
     const old = await issuer.sign(claims())
     expect(await who(old)).toMatchObject({ username: `${issuer.url}#jane` })
     issuer.keys = [second]
@@ -209,7 +215,7 @@ describe("the issuer's keys", () => {
     expect(await who(old)).toBe("401 Unauthorized")
   })
 
-  it("that were withdrawn are forgotten without a token that uses another", async () => {
+  it("expire when withdrawn, even if no token uses another key", async () => {
     const old = await issuer.sign(claims({ exp: Math.floor((Date.now() + ahead + 2 * KEEP_MS) / 1_000) }))
     expect(await who(old)).toMatchObject({ username: `${issuer.url}#jane` })
     issuer.keys = [second]
@@ -217,23 +223,24 @@ describe("the issuer's keys", () => {
     expect(await who(old)).toBe("401 Unauthorized")
   })
 
-  it("need no name where several would do", async () => {
+  it("may have no key id if several fit", async () => {
     const nameless = (key: SigningKey): SigningKey => ({ ...key, kid: undefined })
     const other = nameless(second)
     issuer.keys = [nameless(first), other]
     expect(await who(await issuer.sign(claims(), other))).toMatchObject({ username: `${issuer.url}#jane` })
-    expect(await who(await issuer.sign(claims(), nameless(stranger)))).toBe("401 Unauthorized")
+    expect(await who(await issuer.sign(claims(), nameless(unknownKey)))).toBe("401 Unauthorized")
   })
 
   it("are not fetched for every token with an unknown key", async () => {
     await who(await issuer.sign(claims()))
     ahead += ASK_AGAIN_MS
     issuer.asked.length = 0
-    for (let times = 0; times < 3; times++) await who(await issuer.sign(claims(), { ...stranger, kid: `own-${times}` }))
+    for (let times = 0; times < 3; times++)
+      await who(await issuer.sign(claims(), { ...unknownKey, kid: `own-${times}` }))
     expect(issuer.asked).toEqual(["/.well-known/openid-configuration", "/keys"])
   })
 
-  it("are kept while the issuer is away, and other credentials are what they were", async () => {
+  it("are kept while the issuer is unavailable, and other credentials still work", async () => {
     const token = await issuer.sign(claims({ exp: Math.floor((Date.now() + ahead + 2 * KEEP_MS) / 1_000) }))
     expect(await who(token)).toMatchObject({ username: `${issuer.url}#jane` })
     await issuer.stop()
@@ -247,11 +254,11 @@ describe("the issuer's keys", () => {
   })
 })
 
-describe("an issuer that cannot be asked", () => {
+describe("an unreachable or invalid issuer", () => {
   const says = async (document: object): Promise<void> => {
     issuer.document = document
   }
-  // A cluster of its own for each: one that had the keys once would keep them.
+  // Each case has its own cluster: one that had fetched the keys before would keep them.
   let other: Cluster
 
   async function started(): Promise<void> {
@@ -271,21 +278,21 @@ describe("an issuer that cannot be asked", () => {
   }
 
   it.each<[string, RegExp, () => Promise<void>, () => Promise<void>]>([
-    ["since it is away", /ECONNREFUSED/, () => issuer.stop(), () => issuer.start()],
+    ["that is down", /ECONNREFUSED/, () => issuer.stop(), () => issuer.start()],
     [
-      "since it calls itself otherwise",
+      "that names another issuer",
       /calls itself "https:\/\/elsewhere.example"/,
       () => says({ issuer: "https://elsewhere.example" }),
       () => says({}),
     ],
     [
-      "since it has its keys in the clear",
+      "that publishes its keys without TLS",
       /`http:\/\/127.0.0.1:9\/keys` is no https address/,
       () => says({ jwks_uri: "http://127.0.0.1:9/keys" }),
       () => says({}),
     ],
   ])("%s is reported, does not affect other tokens, and is retried", async (_, words, breaks, mends) => {
-    // Current certificates are not good before.
+    // The certificates of this test are not valid before now.
     ahead = 0
     logged.length = 0
     const token = await issuer.sign(claims())
@@ -317,7 +324,7 @@ describe("an issuer that cannot be asked", () => {
   })
 })
 
-it("an address is a name once the issuer has verified it, or says nothing of that", async () => {
+it("accepts an email as name if it is verified or the issuer does not say", async () => {
   const values = { "oidc-issuer-url": issuer.url, "oidc-client-id": "merlon", "oidc-ca-file": join(folder, "ca.pem") }
   const options = clusterOidcOptions({ ...values, "oidc-username-claim": "email" })
   if (options === undefined) throw new Error("there is an issuer")

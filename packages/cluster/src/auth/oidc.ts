@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ID tokens of one OpenID Connect issuer, as kube-apiserver accepts them: claims name the user, with prefixes, so that a
-// name of the issuer never equals a name of the cluster.
+// ID tokens of one OpenID Connect issuer, with the rules of kube-apiserver: claims name the user, with prefixes, so
+// that a name from the issuer never equals a name of the cluster.
 
 import { decodeJwt, errors, type JWTPayload, jwtVerify } from "jose"
 import type { User } from "../registry/context.js"
@@ -11,21 +11,21 @@ import { ISSUER, type TokenChecker, type TokenResult } from "./tokens.js"
 
 export interface OidcOptions {
   readonly issuerUrl: string
-  /** Among a token's audiences. */
+  /** Must be among the token's audiences. */
   readonly clientId: string
   readonly usernameClaim: string
-  /** As it stands before names; empty for none. */
+  /** Prepended to names; may be empty. */
   readonly usernamePrefix: string
-  /** Undefined: tokens bring no groups. */
+  /** Undefined: tokens name no groups. */
   readonly groupsClaim?: string
   readonly groupsPrefix: string
   readonly requiredClaims: ReadonlyMap<string, string>
   readonly signingAlgorithms: readonly string[]
-  /** PEM of the authorities that the issuer's server may have, instead of the public ones. */
+  /** PEM of the authorities that may sign the issuer's server certificate, instead of the public ones. */
   readonly ca?: string
 }
 
-/** Of beginnings, whose clock is another one's; an end is an end. */
+/** Tolerance for `nbf`, because the issuer's clock may differ; `exp` has no tolerance. */
 const CLOCK_SKEW_SECONDS = 300
 
 export class OidcTokens implements TokenChecker {
@@ -40,7 +40,7 @@ export class OidcTokens implements TokenChecker {
     this.#keys = new IssuerKeys({ issuerUrl, clock, ...(ca === undefined ? {} : { ca }) })
   }
 
-  /** Whether a token claims to be from this issuer: then no other authenticator looks at it. */
+  /** Whether a token claims to be from this issuer. If so, no other authenticator checks it. */
   claims(token: string): boolean {
     try {
       return decodeJwt(token).iss === this.options.issuerUrl
@@ -51,7 +51,7 @@ export class OidcTokens implements TokenChecker {
 
   async check(token: string, audiences: readonly string[]): Promise<TokenResult> {
     const invalid = (why: string): TokenResult => ({ error: `[invalid bearer token, oidc: ${why}]` })
-    // An ID token is for this API alone: no other audience was ever meant by it.
+    // An ID token is valid for this API only: the issuer meant no other audience.
     const shared = audiences.filter(audience => audience === ISSUER)
     if (shared.length === 0) return invalid(`the token is for this API, not for ${audiences.join(", ")}`)
     try {
@@ -94,7 +94,7 @@ export class OidcTokens implements TokenChecker {
       payload = (await jwtVerify(token, keys, wanted)).payload
     } catch (error) {
       if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error
-      // The token does not say which key: any of the issuer's that fits will do.
+      // The token does not name its key, so every key of the issuer that fits is tried.
       for await (const key of error) {
         payload ??= (
           await jwtVerify(token, key, wanted).catch(failure => {
@@ -105,7 +105,7 @@ export class OidcTokens implements TokenChecker {
       }
       if (payload === undefined) throw new errors.JWSSignatureVerificationFailed()
     }
-    // Also one without an end.
+    // A token without `exp` is rejected too.
     if ((payload.exp ?? 0) * 1_000 <= this.clock()) throw new Unfit("the token has expired")
     return payload
   }
@@ -131,25 +131,25 @@ export class OidcTokens implements TokenChecker {
     const name = claims[usernameClaim]
     if (typeof name !== "string" || name === "" || isDeceiving(name))
       throw new Unfit(`the token's claim \`${usernameClaim}\` is no name`)
-    // A user who may enter any address there could pose as any other user.
+    // A user who can enter any address at the issuer could otherwise pose as another user.
     if (usernameClaim === "email" && (claims.email_verified ?? true) !== true)
       throw new Unfit("the issuer has not verified the token's `email`")
     return name
   }
 }
 
-/** One group may stand without a list. */
+/** A single group may be a string instead of a list. */
 function groupsIn(claims: JsonObject, claim: string): readonly string[] {
   const said = claims[claim] ?? []
   const groups = typeof said === "string" ? [said] : asStrings(said)
   const isWhole = typeof said === "string" || (Array.isArray(said) && groups.length === said.length)
-  // Fail closed: a name that was not read could be the one that takes rights away.
+  // Fail closed: a group that could not be read might be one that restricts the user.
   if (!isWhole || groups.some(group => group === "" || isDeceiving(group)))
     throw new Unfit(`the token's claim \`${claim}\` is no list of groups`)
   return groups
 }
 
-/** A valid signature, but no user that may be trusted. */
+/** The signature is valid, but the token names no user that can be trusted. */
 class Unfit extends Error {
   override readonly name = "Unfit"
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cluster's own credentials: created once and kept, renewed when they expire or do not fit any more, compared with
+// The cluster's own credentials: created once and kept, renewed when they expire or no longer fit, and compared with
 // OpenSSL.
 // @module-tag needs/openssl
 
@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 let copies = 0
-/** What is there, in a folder that a test may change. */
+/** A copy of the credentials, which a test may change. */
 function copy(): string {
   const place = join(folder, `copy-${copies++}`)
   cpSync(join(folder, "pki"), place, { recursive: true })
@@ -47,7 +47,7 @@ const verified = (ca: string, certificate: string, purpose: string): string => {
 }
 
 describe("on a first start", () => {
-  it("keys are for their owner's eyes alone, and so is the folder", () => {
+  it("makes keys and their folder readable for their owner only", () => {
     const place = join(folder, "pki")
     expect(statSync(place).mode & 0o777).toBe(0o700)
     const keys = readdirSync(place).filter(name => name.endsWith(".key"))
@@ -59,28 +59,34 @@ describe("on a first start", () => {
   })
 
   it.each([
-    ["the server's certificate serves", "ca.crt", "server.crt", "sslserver", "OK"],
-    ["and is no client's", "ca.crt", "server.crt", "sslclient", "rejected"],
-    ["the administrator's is a client's", "ca.crt", "admin.crt", "sslclient", "OK"],
-    ["and serves nothing", "ca.crt", "admin.crt", "sslserver", "rejected"],
+    ["the server's certificate is valid for servers", "ca.crt", "server.crt", "sslserver", "OK"],
+    ["the server's certificate is not valid for clients", "ca.crt", "server.crt", "sslclient", "rejected"],
+    ["the administrator's certificate is valid for clients", "ca.crt", "admin.crt", "sslclient", "OK"],
+    ["the administrator's certificate is not valid for servers", "ca.crt", "admin.crt", "sslserver", "rejected"],
     [
-      "the front proxy's is a client's of its own authority",
+      "the front proxy's certificate is valid for clients, under its own authority",
       "front-proxy-ca.crt",
       "front-proxy-client.crt",
       "sslclient",
       "OK",
     ],
     [
-      "which is not that of users: it may speak for any of them",
+      "the front proxy's certificate is not valid under the authority of users, because it may act as any user",
       "ca.crt",
       "front-proxy-client.crt",
       "sslclient",
       "rejected",
     ],
-    ["nor do users' speak for others", "front-proxy-ca.crt", "admin.crt", "sslclient", "rejected"],
+    [
+      "certificates of users are not valid for the front proxy",
+      "front-proxy-ca.crt",
+      "admin.crt",
+      "sslclient",
+      "rejected",
+    ],
   ])("%s", (_, ca, certificate, purpose, want) => expect(verified(ca, certificate, purpose)).toBe(want))
 
-  it("the server is known by its Service's names, this machine's and those it was given", () => {
+  it("the server's certificate has the names of its Service, of this machine and of the options", () => {
     const server = of(made.serverCertificate)
     for (const host of ["localhost", "kubernetes.default.svc", "host.example"])
       expect(server.checkHost(host)).toBe(host)
@@ -88,7 +94,7 @@ describe("on a first start", () => {
     expect([server.checkHost("elsewhere.example"), server.checkIP("192.0.2.8")]).toEqual([undefined, undefined])
   })
 
-  it("the administrator is of the group that may do everything, and the server of none", () => {
+  it("the administrator is in the group of administrators, and the server is in none", () => {
     expect(of(made.adminCertificate).subject.split("\n").sort()).toEqual(["CN=admin", "O=system:masters"])
     expect(of(made.serverCertificate).subject).toBe("CN=merlon-cluster")
   })
@@ -98,17 +104,17 @@ describe("on a later start", () => {
   const again = (place: string, now = START, hosts = ["host.example"]): Promise<Credentials> =>
     loadCredentials(place, hosts, now)
 
-  it("everything is as it was", async () => {
+  it("keeps everything", async () => {
     const { tokenKey: _, ...rest } = await again(copy())
     const { tokenKey: _key, ...before } = made
     expect(rest).toEqual(before)
   })
 
   it.each<[string, number, string[], boolean]>([
-    ["ten months later certificates are kept", 300 * DAY, ["host.example"], true],
-    ["in their last two months they are made anew", 306 * DAY, ["host.example"], false],
-    ["fewer names fit what is there", 0, [], true],
-    ["another name does not", 0, ["other.example"], false],
+    ["keeps certificates ten months later", 300 * DAY, ["host.example"], true],
+    ["renews certificates in their last two months", 306 * DAY, ["host.example"], false],
+    ["keeps certificates if fewer names are needed", 0, [], true],
+    ["renews certificates if another name is needed", 0, ["other.example"], false],
   ])("%s", async (_, later, hosts, kept) => {
     const { serverCertificate, caCertificate } = await again(copy(), START + later, hosts)
     expect(serverCertificate === made.serverCertificate).toBe(kept)
@@ -116,7 +122,7 @@ describe("on a later start", () => {
     expect(of(serverCertificate).verify(of(caCertificate).publicKey)).toBe(true)
   })
 
-  it("certificates of another authority are made anew, although it has the same name", async () => {
+  it("renews certificates of another authority with the same name", async () => {
     const place = copy()
     for (const file of ["ca.crt", "ca.key"]) rmSync(join(place, file))
     const { caCertificate, serverCertificate, adminCertificate } = await again(place)
@@ -125,7 +131,7 @@ describe("on a later start", () => {
       expect(of(pem).verify(of(caCertificate).publicKey)).toBe(true)
   })
 
-  it("a certificate without its key is made anew, with one that fits", async () => {
+  it("renews a certificate whose key is missing, with a matching key", async () => {
     const place = copy()
     rmSync(join(place, "server.key"))
     const { serverCertificate, serverKey } = await again(place)
@@ -133,7 +139,7 @@ describe("on a later start", () => {
     expect(readFileSync(join(place, "server.key"), "utf8")).toBe(serverKey)
   })
 
-  it("a key of RSA that signed tokens before still does", async () => {
+  it("still signs tokens with an existing RSA key", async () => {
     const place = copy()
     const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 })
     writeFileSync(join(place, "service-accounts.key"), privateKey.export({ type: "pkcs8", format: "pem" }))
@@ -142,14 +148,14 @@ describe("on a later start", () => {
     expect(made.tokenKey.asymmetricKeyType).toBe("ec")
   })
 
-  it("another key for tokens has another name", async () => {
+  it("gives another token key another key id", async () => {
     const place = copy()
     rmSync(join(place, "service-accounts.key"))
     expect((await again(place)).tokenKeyId).not.toBe(made.tokenKeyId)
   })
 })
 
-it("the kubeconfig holds the administrator's credentials, and is for the owner's eyes alone", async () => {
+it("writes a kubeconfig with the administrator's credentials, readable for the owner only", async () => {
   const path = join(folder, "kubeconfig")
   await writeKubeconfig(path, kubeconfig(made, "https://127.0.0.1:1"))
   const { clusters, users, contexts, "current-context": current } = parse(readFileSync(path, "utf8"))

@@ -23,7 +23,7 @@ import { FRONT_PROXY_NAME, type FrontProxyCredentials } from "../aggregation/fro
 const YEAR = 365 * 24 * 3600 * 1000
 const CA_LIFE = 10 * YEAR
 const CERTIFICATE_LIFE = YEAR
-/** Certificates are renewed on start when less than this is left. */
+/** Certificates are renewed at startup when less than this is left. */
 const RENEW_BEFORE = 60 * 24 * 3600 * 1000
 const EC = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const
 
@@ -35,7 +35,7 @@ export interface Credentials {
   readonly adminKey: string
   readonly tokenKey: KeyObject
   readonly tokenKeyId: string
-  /** By which API servers behind this one know it. */
+  /** The client certificate that aggregated API servers trust. */
   readonly frontProxy: FrontProxyCredentials
 }
 
@@ -46,7 +46,7 @@ interface Authority {
 }
 
 async function writePrivate(path: string, text: string): Promise<void> {
-  // Written aside and renamed, so that a crash never leaves half a key.
+  // Written to a temporary file and renamed, so that a crash never leaves half a key.
   await writeFile(`${path}.new`, text, { mode: 0o600 })
   await rename(`${path}.new`, path)
 }
@@ -148,7 +148,8 @@ async function issue(
 async function tokenKey(folder: string): Promise<KeyObject> {
   const path = join(folder, "service-accounts.key")
   if (!existsSync(path)) {
-    // A key of RSA takes longer to make than all else here together; one from before is used as it is.
+    // An RSA key would take longer to generate than everything else here together. An existing RSA key is used
+    // unchanged.
     const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
     await writePrivate(path, privateKey.export({ type: "pkcs8", format: "pem" }) as string)
   }
@@ -181,7 +182,7 @@ export async function loadCredentials(folder: string, hosts: readonly string[], 
     [],
     now,
   )
-  // An authority of its own: a client that it vouches for may act as any user.
+  // A separate authority: a client with a certificate of this authority may act as any user.
   const frontCa = await authority(folder, "front-proxy-ca", "merlon-cluster-front-proxy-ca", now)
   const clientAuth = x509.ExtendedKeyUsage.clientAuth
   const front = await issue(frontCa, folder, "front-proxy-client", `CN=${FRONT_PROXY_NAME}`, clientAuth, [], now)
@@ -199,7 +200,7 @@ export async function loadCredentials(folder: string, hosts: readonly string[], 
   }
 }
 
-/** A kubeconfig for the administrator, with everything inside. */
+/** A kubeconfig for the administrator, with the credentials embedded. */
 export function kubeconfig(credentials: Credentials, server: string): string {
   const base64 = (text: string): string => Buffer.from(text).toString("base64")
   return `apiVersion: v1

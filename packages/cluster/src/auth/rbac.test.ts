@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which rule allows which request, and which rules cover which others. A property checks the second against the first:
-// a user whose rules cover a rule may do whatever it allows.
+// Which rule allows which request, and which rules cover which others. A property test compares the two: a user whose
+// rules cover a rule may do whatever it allows.
 
 import fc from "fast-check"
 import { describe, expect, inject, it } from "vitest"
@@ -19,43 +19,43 @@ const get = (parts: Partial<Extract<Attributes, { resource: string }>> = {}): At
 
 describe("a rule", () => {
   it.each<[string, Rule, Attributes, boolean]>([
-    ["allows what it names", rule({}), get(), true],
-    ["allows no other verb", rule({}), get({ verb: "delete" }), false],
-    ["allows no other group", rule({}), get({ group: "apps" }), false],
-    ["allows no subresource by its resource", rule({}), get({ subresource: "log" }), false],
+    ["allows the request that it names", rule({}), get(), true],
+    ["does not allow other verbs", rule({}), get({ verb: "delete" }), false],
+    ["does not allow other groups", rule({}), get({ group: "apps" }), false],
+    ["does not allow a subresource if it names only the resource", rule({}), get({ subresource: "log" }), false],
     ["allows a subresource by its name", rule({ resources: ["pods/log"] }), get({ subresource: "log" }), true],
-    ["allows no resource by a subresource", rule({ resources: ["pods/log"] }), get(), false],
-    ["allows a subresource of anything", rule({ resources: ["*/scale"] }), get({ subresource: "scale" }), true],
-    ["of all resources means subresources too", rule({ resources: ["*"] }), get({ subresource: "log" }), true],
-    ["with a name allows that one", rule({ resourceNames: ["a"] }), get(), true],
-    ["with a name allows no other", rule({ resourceNames: ["a"] }), get({ name: "b" }), false],
+    ["does not allow the resource if it names a subresource", rule({ resources: ["pods/log"] }), get(), false],
+    ["allows a subresource of any resource", rule({ resources: ["*/scale"] }), get({ subresource: "scale" }), true],
+    ["of all resources includes subresources", rule({ resources: ["*"] }), get({ subresource: "log" }), true],
+    ["with a name allows that object", rule({ resourceNames: ["a"] }), get(), true],
+    ["with a name does not allow other objects", rule({ resourceNames: ["a"] }), get({ name: "b" }), false],
     [
-      "with a name allows no list",
+      "with a name does not allow a list",
       rule({ verbs: ["list"], resourceNames: ["a"] }),
       get({ verb: "list", name: "" }),
       false,
     ],
     [
-      "of paths allows below a star",
+      "of paths with `*` allows the paths below",
       rule({ nonResourceURLs: ["/healthz/*"] }),
       { path: "/healthz/ping", verb: "get" },
       true,
     ],
     [
-      "of paths allows nothing beside",
+      "of paths with `*` does not allow other paths",
       rule({ nonResourceURLs: ["/healthz"] }),
       { path: "/healthz/ping", verb: "get" },
       false,
     ],
     [
-      "of resources allows no path",
+      "of resources does not allow a path",
       rule({ resources: ["*"], apiGroups: ["*"] }),
       { path: "/metrics", verb: "get" },
       false,
     ],
   ])("%s", (_, own, attributes, want) => expect(allows(own, attributes)).toBe(want))
 
-  it("is covered only by rules that allow all it allows", () => {
+  it("is covered only by rules that allow everything it allows", () => {
     const some = (...values: string[]) => fc.uniqueArray(fc.constantFrom(...values), { minLength: 1, maxLength: 3 })
     const rules = fc.array(
       fc.record({
@@ -91,11 +91,11 @@ describe("a binding", () => {
     catalog,
   )
   it.each<[string, string, string, boolean]>([
-    ["for the cluster holds in every namespace", "cluster-wide", "bank", true],
-    ["of a namespace holds there", "local", "shop", true],
-    ["of a namespace holds nowhere else", "local", "bank", false],
-    ["of a namespace does not hold for all of them", "local", "", false],
-    ["of another namespace has no effect", "stranger", "shop", false],
+    ["for the cluster applies in every namespace", "cluster-wide", "bank", true],
+    ["of a namespace applies there", "local", "shop", true],
+    ["of a namespace does not apply in others", "local", "bank", false],
+    ["of a namespace does not apply to requests for all namespaces", "local", "", false],
+    ["of another user has no effect", "stranger", "shop", false],
   ])("%s", async (_, name, namespace, want) => {
     const user = { name, uid: "", groups: ["system:authenticated"], extra: {} }
     expect((await rbac.authorize(user, get({ namespace }))).allowed).toBe(want)

@@ -42,7 +42,7 @@ interface Bound {
 
 const GROUP = "rbac.authorization.k8s.io"
 
-/** The rejection of a request that no rule allows. */
+/** The error for a request that no rule allows. */
 export function notAllowed(user: User, attributes: Attributes, name: string): ApiError {
   const who = `User ${JSON.stringify(user.name)}`
   const { verb } = attributes
@@ -93,7 +93,7 @@ export class Rbac {
     return { allowed: false, reason: "" }
   }
 
-  /** Every role bound to the user, cluster wide and in the namespace. */
+  /** Every role bound to the user, cluster-wide and in the namespace. */
   async bound(user: User, namespace: string): Promise<Bound[]> {
     const out: Bound[] = []
     const collect = async (plural: string, within: string): Promise<void> => {
@@ -152,7 +152,7 @@ function describe(subject: JsonObject, namespace: string): string {
 const includes = (list: readonly string[], value: string): boolean => list.includes("*") || list.includes(value)
 
 export function allows(rule: Rule, attributes: Attributes): boolean {
-  // ALL of verb, place and name must match.
+  // ALL of verb, path or resource, and name must match.
   if (!includes(rule.verbs, attributes.verb)) return false
   if (!isResource(attributes))
     return rule.nonResourceURLs.some(
@@ -172,7 +172,7 @@ export function allows(rule: Rule, attributes: Attributes): boolean {
   )
 }
 
-/** The parts of the wanted rules that none of the held rules covers. */
+/** Returns the parts of the wanted rules that no held rule covers. */
 export function uncovered(held: readonly Rule[], wanted: readonly Rule[]): Rule[] {
   const missing: Rule[] = []
   for (const rule of wanted)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reviews of who a user is and what they may do, and token requests.
+// Reviews of identities and permissions, and token requests.
 
 import { generateKeyPairSync } from "node:crypto"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -34,7 +34,7 @@ beforeAll(async () => {
   const [role, binding] = granted("jane", "reader", [{ verbs: ["get"], resources: ["pods"] }], "shop")
   await bench.create({ group: RBAC, plural: "roles" }, "shop", role ?? {})
   await bench.create({ group: RBAC, plural: "rolebindings" }, "shop", binding ?? {})
-  // Only the parts that sign tokens are used here.
+  // Only the fields that sign tokens are used.
   const { privateKey: tokenKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
   const credentials = { tokenKey, tokenKeyId: "k" } as Credentials
   const tokens = new Tokens(credentials, store, registry.catalog, registry.clock)
@@ -48,22 +48,22 @@ const context = (more: Partial<RequestContext> = {}): RequestContext => ({
   ...more,
 })
 
-/** The status of the answer, or that of the rejection with its message. */
+/** The status of the review, or code and message of the rejection. */
 const told = (kind: string, spec: JsonObject, more: Partial<RequestContext> = {}): Promise<unknown> =>
   answerReview(services, kind, { kind, spec }, context(more)).then(
     ({ status }) => status,
     ({ code, message }) => `${code} ${message}`,
   )
 
-describe("who am I", () => {
-  it("is answered with everything that is known of the asker", async () => {
+describe("a SelfSubjectReview", () => {
+  it("returns everything that is known about the sender", async () => {
     const userInfo = { username: "jane", uid: "7", groups: ["devs"], extra: { scopes: ["x"] } }
     expect(await told("SelfSubjectReview", { anything: "sent" })).toEqual({ userInfo })
     expect(await answerReview(services, "SelfSubjectReview", { spec: { a: 1 } }, context())).not.toHaveProperty("spec")
   })
 })
 
-describe("may they", () => {
+describe("an access review", () => {
   const pods = (verb: string, namespace = "shop"): JsonObject => ({
     resourceAttributes: { verb, resource: "pods", namespace },
   })
@@ -71,53 +71,73 @@ describe("may they", () => {
   const REJECTED = '422 .authorization.k8s.io "" is invalid: '
 
   it.each<[string, string, JsonObject, unknown]>([
-    ["I, what a role grants", "SelfSubjectAccessReview", pods("get"), { allowed: true, reason }],
-    ["I, what none does", "SelfSubjectAccessReview", pods("delete"), { allowed: false }],
-    ["I, elsewhere", "SelfSubjectAccessReview", pods("get", "bank"), { allowed: false }],
+    ["allows a user what a role grants", "SelfSubjectAccessReview", pods("get"), { allowed: true, reason }],
+    ["does not allow a user what no role grants", "SelfSubjectAccessReview", pods("delete"), { allowed: false }],
+    ["does not allow a user in another namespace", "SelfSubjectAccessReview", pods("get", "bank"), { allowed: false }],
     [
-      "I, not by naming another",
+      "of oneself ignores another user's name",
       "SelfSubjectAccessReview",
       { ...pods("delete"), user: "x", groups: ["system:masters"] },
       { allowed: false },
     ],
-    ["somebody by name", "SubjectAccessReview", { ...pods("get"), user: "jane" }, { allowed: true, reason }],
-    ["somebody who is not bound", "SubjectAccessReview", { ...pods("get"), user: "joe" }, { allowed: false }],
-    ["a group", "SubjectAccessReview", { ...pods("delete"), groups: ["system:masters"] }, { allowed: true }],
-    ["somebody here", "LocalSubjectAccessReview", { ...pods("get"), user: "jane" }, { allowed: true, reason }],
     [
-      "a path",
+      "by name allows what a role grants",
+      "SubjectAccessReview",
+      { ...pods("get"), user: "jane" },
+      { allowed: true, reason },
+    ],
+    [
+      "by name does not allow a user without a binding",
+      "SubjectAccessReview",
+      { ...pods("get"), user: "joe" },
+      { allowed: false },
+    ],
+    [
+      "of a group allows what the group may do",
+      "SubjectAccessReview",
+      { ...pods("delete"), groups: ["system:masters"] },
+      { allowed: true },
+    ],
+    [
+      "in a namespace allows what a role grants there",
+      "LocalSubjectAccessReview",
+      { ...pods("get"), user: "jane" },
+      { allowed: true, reason },
+    ],
+    [
+      "of a path does not allow it without a rule",
       "SubjectAccessReview",
       { nonResourceAttributes: { path: "/x", verb: "get" }, user: "jane" },
       { allowed: false },
     ],
     [
-      "nobody",
+      "without a user or group is rejected",
       "SubjectAccessReview",
       pods("get"),
       `${REJECTED}spec.user: Invalid value: "": at least one of user or group must be specified`,
     ],
     [
-      "somebody elsewhere, asked here",
+      "in a namespace rejects a question about another namespace",
       "LocalSubjectAccessReview",
       { ...pods("get", "bank"), user: "jane" },
       `${REJECTED}spec.resourceAttributes.namespace: Invalid value: "bank": must match metadata.namespace`,
     ],
     [
-      "do nothing in particular",
+      "rejects a spec without attributes",
       "SelfSubjectAccessReview",
       {},
       expect.stringContaining("exactly one of nonResourceAttributes or resourceAttributes must be specified"),
     ],
     [
-      "do two things at once",
+      "rejects a spec with both kinds of attributes",
       "SelfSubjectAccessReview",
       { ...pods("get"), nonResourceAttributes: { path: "/x", verb: "get" } },
       expect.stringContaining("exactly one of nonResourceAttributes or resourceAttributes must be specified"),
     ],
-    ["what nobody has heard of", "OtherReview", {}, "400 cannot create OtherReview"],
+    ["rejects an unknown kind", "OtherReview", {}, "400 cannot create OtherReview"],
   ])("%s", async (_, kind, spec, want) => expect(await told(kind, spec)).toEqual(want))
 
-  it("everything, listed", async () => {
+  it("lists all rules of a user", async () => {
     const grant = { verbs: ["get"], apiGroups: [""], resources: ["pods"] }
     expect(await told("SelfSubjectRulesReview", { namespace: "shop" })).toEqual({
       ...{ resourceRules: [grant], nonResourceRules: [], incomplete: false },
@@ -134,7 +154,7 @@ const request = (spec: JsonObject = {}, more: Partial<RequestContext> = {}, meta
   tokenRequest(services, { spec, metadata }, context(more))
 
 describe("a token", () => {
-  it("is for the API server and an hour where nothing else is asked for", async () => {
+  it("is for the API server and valid for an hour by default", async () => {
     const answer = await request()
     expect(answer).toMatchObject({
       ...{ kind: "TokenRequest", metadata: { name: "a", namespace: "shop", uid } },
@@ -147,13 +167,13 @@ describe("a token", () => {
     })
   })
 
-  it("is good for the audience it was asked for, and is reviewed for the one that is asked", async () => {
+  it("is valid only for its audience", async () => {
     const token = asString(dig(await request({ audiences: ["mesh"] }), "status", "token"))
     expect(await told("TokenReview", { token })).toMatchObject({ user: {}, error: expect.stringContaining("audience") })
     expect(await told("TokenReview", { token, audiences: ["mesh", "x"] })).toMatchObject({ audiences: ["mesh"] })
   })
 
-  it("says which Pod it is bound to", async () => {
+  it("names the Pod that it is bound to", async () => {
     const boundObjectRef = { apiVersion: "v1", kind: "Pod", name: "own" }
     const token = asString(dig(await request({ boundObjectRef }), "status", "token"))
     expect(await told("TokenReview", { token })).toMatchObject({
@@ -169,9 +189,9 @@ describe("a token", () => {
   const pod = { apiVersion: "v1", kind: "Pod", name: "own" }
   it.each<[string, JsonObject, Partial<RequestContext>, JsonObject, string]>([
     ["for less than ten minutes", { expirationSeconds: 599 }, {}, {}, "422 .* duration less than 10 minutes"],
-    ["too long an expiration", { expirationSeconds: 2 ** 32 + 1 }, {}, {}, "422 .* larger than 2\\^32 seconds"],
-    ["of an account that is not there", {}, { name: "b" }, {}, '404 serviceaccounts "b" not found'],
-    ["of two accounts at once", {}, {}, { name: "b" }, "422 .* must match the service account name"],
+    ["with too long an expiration", { expirationSeconds: 2 ** 32 + 1 }, {}, {}, "422 .* larger than 2\\^32 seconds"],
+    ["of a missing account", {}, { name: "b" }, {}, '404 serviceaccounts "b" not found'],
+    ["whose metadata names another account", {}, {}, { name: "b" }, "422 .* must match the service account name"],
     [
       "bound to a Pod of another account",
       { boundObjectRef: { ...pod, name: "other" } },
@@ -179,35 +199,23 @@ describe("a token", () => {
       {},
       "400 cannot bind token",
     ],
+    ["bound to a missing Pod", { boundObjectRef: { ...pod, name: "gone" } }, {}, {}, '404 pods "gone" not found'],
+    ["bound to a replaced Pod", { boundObjectRef: { ...pod, uid: "old" } }, {}, {}, "409 .* does not match the UID"],
     [
-      "bound to a Pod that is not there",
-      { boundObjectRef: { ...pod, name: "gone" } },
-      {},
-      {},
-      '404 pods "gone" not found',
-    ],
-    [
-      "bound to a Pod that was there",
-      { boundObjectRef: { ...pod, uid: "old" } },
-      {},
-      {},
-      "409 .* does not match the UID",
-    ],
-    [
-      "bound to a kind that cannot be",
+      "bound to an unsupported kind",
       { boundObjectRef: { ...pod, kind: "Node" } },
       {},
       {},
       "400 .* of type /v1, Kind=Node",
     ],
     [
-      "bound to such a kind of a group",
+      "bound to an unsupported group",
       { boundObjectRef: { ...pod, apiVersion: "x/v2" } },
       {},
       {},
       "400 .* of type x/v2",
     ],
-  ])("%s is not given", async (_, spec, more, metadata, want) => {
+  ])("%s is not issued", async (_, spec, more, metadata, want) => {
     const rejection = await request(spec, more, metadata).catch(({ code, message }) => `${code} ${message}`)
     expect(rejection).toMatch(new RegExp(`^${want}`))
   })

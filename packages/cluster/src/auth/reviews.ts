@@ -142,7 +142,7 @@ async function rulesReview(rbac: Rbac, review: JsonObject, user: User): Promise<
 
 const TOKEN_REQUEST = { group: "authentication.k8s.io", resource: "TokenRequest" }
 
-/** POST serviceaccounts/NAME/token. */
+/** Handles POST serviceaccounts/NAME/token. */
 export async function tokenRequest(
   services: ReviewServices,
   request: JsonObject,

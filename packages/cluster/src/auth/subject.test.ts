@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Subjects made to be misread. Certificates are made with the library's own writer and, for what it would not write, by
-// putting bytes together; what OpenSSL prints of each shows why printing is not reading.
+// Subjects that are made to be misread. Certificates are written by the library or, where it would reject the content,
+// assembled byte by byte. OpenSSL's text for each shows why the subject must not be read from text.
 
 import "reflect-metadata"
 import { X509Certificate as NodeCertificate, webcrypto } from "node:crypto"
@@ -35,7 +35,9 @@ const oid = (text: string): Buffer => {
 
 type Part = readonly [type: string, value: string | Buffer, tag?: number]
 
-/** One relative name per part; a list of parts is one relative name of several. */
+/**
+ * One relative distinguished name per part; a list of parts is one relative distinguished name with several attributes.
+ */
 async function certificate(...parts: (Part | readonly Part[])[]): Promise<Buffer> {
   const attribute = ([type, value, tag = UTF8]: Part): Buffer =>
     tlv(0x30, oid(type), tlv(tag, Buffer.isBuffer(value) ? value : Buffer.from(value)))
@@ -61,7 +63,7 @@ describe("a subject", () => {
       ["a", "b"],
     ],
     [
-      "may be in either common encoding",
+      "may use either common encoding",
       [
         [CN, "jane", PRINTABLE],
         [O, "a", PRINTABLE],
@@ -70,7 +72,7 @@ describe("a subject", () => {
       ["a"],
     ],
     [
-      "may put several attributes into one name",
+      "may have several attributes in one relative distinguished name",
       [
         [
           [CN, "jane"],
@@ -88,9 +90,9 @@ describe("a subject", () => {
     ],
     ["with plus signs is one name", [[CN, "jane+O=system:masters"]], "jane+O=system:masters", []],
     ["with slashes is one name", [[CN, "jane/O=system:masters"]], "jane/O=system:masters", []],
-    ["with backslashes is what it says", [[CN, "jane\\,O\\=x"]], "jane\\,O\\=x", []],
+    ["with backslashes keeps them", [[CN, "jane\\,O\\=x"]], "jane\\,O\\=x", []],
     [
-      "keeps other attributes out",
+      "ignores other attributes",
       [
         [CN, "jane"],
         ["2.5.4.11", "system:masters"],
@@ -111,9 +113,9 @@ describe("a subject", () => {
         [O, "a\nCN=admin"],
       ],
     ],
-    ["a zero byte", [[CN, "admin\0.example"]]],
-    ["a mark that turns the text around", [[CN, "nimda\u202e"]]],
-    ["a character of no width", [[CN, "ad\u200bmin"]]],
+    ["a NUL character", [[CN, "admin\0.example"]]],
+    ["a mark that reverses the text direction", [[CN, "nimda\u202e"]]],
+    ["a zero-width character", [[CN, "ad\u200bmin"]]],
     [
       "two user names",
       [
@@ -122,7 +124,7 @@ describe("a subject", () => {
       ],
     ],
     [
-      "two user names in one relative name",
+      "two user names in one relative distinguished name",
       [
         [
           [CN, "jane"],
@@ -145,8 +147,8 @@ describe("a subject", () => {
         [O, ""],
       ],
     ],
-    ["an encoding that can be read in two ways", [[CN, "jane", TELETEX]]],
-    ["an encoding of two bytes a character", [[CN, Buffer.from("\0a\0d\0m\0i\0n", "latin1"), BMP]]],
+    ["an ambiguous encoding", [[CN, "jane", TELETEX]]],
+    ["an encoding with two bytes per character", [[CN, Buffer.from("\0a\0d\0m\0i\0n", "latin1"), BMP]]],
     [
       "a group in such an encoding",
       [
@@ -158,14 +160,14 @@ describe("a subject", () => {
     expect(readSubject(await certificate(...parts))).toBeUndefined()
   })
 
-  it("printed by OpenSSL would have made an administrator", async () => {
+  it("would be an administrator if read from OpenSSL's text", async () => {
     const der = await certificate([CN, "jane\nO=system:masters"])
     const printed = new NodeCertificate(der).subject
     expect(printed.includes("system:masters")).toBe(true)
     expect(readSubject(der)).toBeUndefined()
   })
 
-  it("gives no user when it is cut or changed, and never throws", async () => {
+  it("gives no user when it is truncated or changed, and never throws", async () => {
     const der = await certificate([CN, "jane"], [O, "a"])
     for (let i = 0; i < der.length; i++) {
       readSubject(der.subarray(0, i))

@@ -14,43 +14,43 @@ export interface Subject {
 /** RFC 5280, appendix A.1. */
 const COMMON_NAME = "2.5.4.3"
 const ORGANIZATION = "2.5.4.10"
-/** Controls, and marks that change how a name is shown and not what it is. */
+/** Control characters, and characters that change how a name is displayed but not what it is. */
 const DECEIVING = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}]/u
 
-/** Whether a name prints as something that it is not. */
+/** Whether a name is displayed as something else. */
 export function isDeceiving(name: string): boolean {
   return DECEIVING.test(name)
 }
 
-/** undefined for whatever is not exactly one name, and groups, that print as what they are. */
+/** Returns undefined unless there is exactly one user name and no name is deceiving. */
 export function readSubject(der: Buffer): Subject | undefined {
   const names = new Map<string, string[]>([
     [COMMON_NAME, []],
     [ORGANIZATION, []],
   ])
   try {
-    // The library's own names for fields and its printed forms are not used: only types and typed strings.
+    // Only types and typed strings are used, not the library's field names and printed forms.
     const { asn } = new x509.X509Certificate(der).subjectName as unknown as { asn: Iterable<Iterable<Attribute>> }
     for (const relative of asn)
       for (const { type, value } of relative) {
         const own = names.get(type)
         if (own === undefined) continue
         const text = value.utf8String ?? value.printableString ?? value.ia5String
-        // Fail closed: other encodings can say the same in several ways.
+        // Fail closed: other encodings can represent the same name in several ways.
         if (text === undefined || text === "" || isDeceiving(text)) return undefined
         own.push(text)
       }
   } catch {
-    // The library cannot read this certificate. OpenSSL may have, but no user is named.
+    // The library cannot read this certificate. OpenSSL may have accepted it, but it names no user.
     return undefined
   }
   const [name, second] = names.get(COMMON_NAME) ?? []
-  // Fail closed: of two names it would matter who reads first or last.
+  // Fail closed: with two names, readers could disagree on which one counts.
   if (name === undefined || second !== undefined) return undefined
   return { name, groups: names.get(ORGANIZATION) ?? [] }
 }
 
-/** The parts of the library's parsed attribute that are read here. */
+/** The fields of the library's parsed attribute that are used here. */
 interface Attribute {
   readonly type: string
   readonly value: { readonly utf8String?: string; readonly printableString?: string; readonly ia5String?: string }

@@ -13,8 +13,8 @@ import { ISSUER, type TokenClaims, Tokens } from "./tokens.js"
 
 const ec = () => generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey
 const key = ec()
-const stranger = ec()
-// Only the parts that sign tokens are used here.
+const unknownKey = ec()
+// Only the fields that sign tokens are used.
 const credentials = { tokenKey: key, tokenKeyId: "k1" } as Credentials
 const START = Date.parse("2026-01-01T00:00:00Z")
 
@@ -43,7 +43,7 @@ const issue = async (more: Partial<TokenClaims> = {}): Promise<string> =>
   (await tokensAt(START).issue({ ...claims, ...more })).token
 
 describe("a token", () => {
-  it("is its account, with that account's groups", async () => {
+  it("names its account, with that account's groups", async () => {
     const result = await tokensAt(START).check(await issue(), [ISSUER, "other"])
     expect(result).toMatchObject({
       user: {
@@ -54,51 +54,47 @@ describe("a token", () => {
     })
   })
 
-  it("ends when it says, to the second", async () => {
+  it("expires to the second", async () => {
     const token = await issue()
     expect(await told(token, START + 599_000)).toBe("system:serviceaccount:shop:a")
     expect(await told(token, START + 601_000)).toMatch("service account token has expired")
     expect(await told(token, START + 3600_000)).toMatch("service account token has expired")
   })
 
-  it("of a server whose clock is a little ahead is good, of one far ahead not yet", async () => {
+  it("is valid if the issuing server's clock is slightly ahead, and not yet valid if it is far ahead", async () => {
     const token = await issue()
     expect(await told(token, START - 30_000)).toBe("system:serviceaccount:shop:a")
     expect(await told(token, START - 120_000)).toMatch("service account token is not valid yet")
   })
 
-  it("is good for its audience alone", async () => {
+  it("is valid for its audience only", async () => {
     expect(await told(await issue({ audiences: ["mesh"] }))).toMatch("is invalid for the target audiences")
     expect(await told(await issue({ audiences: ["mesh"] }), START, undefined, "mesh")).toMatch("shop:a")
   })
 
   it.each<[string, JsonObject[], RegExp]>([
-    ["without its account", [], /serviceaccounts "a" not found/],
+    ["without an account", [], /serviceaccounts "a" not found/],
     [
-      "of an account that was made anew",
+      "of an account that was recreated",
       [{ ...account, metadata: { ...(account.metadata as JsonObject), uid: "2" } }],
       /invalidated/,
     ],
-  ])("%s is no good", async (_, objects, want) => {
+  ])("%s is invalid", async (_, objects, want) => {
     expect(await told(await issue(), START, objects)).toMatch(want)
   })
 
   it.each<[string, JsonObject[], RegExp]>([
-    ["there", [account, pod("pod-1")], /^system:serviceaccount/],
-    ["gone", [account], /invalidated/],
-    ["another of the same name", [account, pod("pod-2")], /invalidated/],
-    [
-      "just being deleted",
-      [account, pod("pod-1", { deletionTimestamp: "2025-12-31T23:59:30Z" })],
-      /^system:serviceaccount/,
-    ],
-    ["deleted for long", [account, pod("pod-1", { deletionTimestamp: "2025-12-31T23:00:00Z" })], /invalidated/],
+    ["running", [account, pod("pod-1")], /^system:serviceaccount/],
+    ["deleted", [account], /invalidated/],
+    ["replaced by another of the same name", [account, pod("pod-2")], /invalidated/],
+    ["terminating", [account, pod("pod-1", { deletionTimestamp: "2025-12-31T23:59:30Z" })], /^system:serviceaccount/],
+    ["terminating for too long", [account, pod("pod-1", { deletionTimestamp: "2025-12-31T23:00:00Z" })], /invalidated/],
   ])("of a Pod that is %s", async (_, objects, want) => {
     expect(await told(await issue({ bound: { kind: "pod", name: "p", uid: "pod-1" } }), START, objects)).toMatch(want)
   })
 })
 
-describe("a token that was good before", () => {
+describe("a token that was verified before", () => {
   let now: number
   let tokens: Tokens
   let objects: JsonObject[]
@@ -114,10 +110,10 @@ describe("a token that was good before", () => {
   })
 
   it.each<[string, () => void, RegExp]>([
-    ["is so again", () => {}, /^system:serviceaccount:shop:a$/],
-    ["ends anyway", () => (now += 601_000), /has expired/],
-    ["has not begun where the clock was set back", () => (now -= 120_000), /not valid yet/],
-    ["goes with its account", () => (objects = []), /not found/],
+    ["is still valid", () => {}, /^system:serviceaccount:shop:a$/],
+    ["still expires", () => (now += 601_000), /has expired/],
+    ["is not yet valid after the clock was set back", () => (now -= 120_000), /not valid yet/],
+    ["is invalid once its account is deleted", () => (objects = []), /not found/],
   ])("%s", async (_, change, want) => {
     const { token } = await tokens.issue(claims)
     expect(await asked(token)).toBe("system:serviceaccount:shop:a")
@@ -125,7 +121,7 @@ describe("a token that was good before", () => {
     expect(await asked(token)).toMatch(want)
   })
 
-  it("says nothing for another with its claims, nor for another audience", async () => {
+  it("does not validate a token with the same claims, or another audience", async () => {
     const { token } = await tokens.issue(claims)
     expect(await asked(token)).toBe("system:serviceaccount:shop:a")
     const [head, body, signature = ""] = token.split(".")
@@ -135,7 +131,7 @@ describe("a token that was good before", () => {
   })
 })
 
-describe("what is no token of ours", () => {
+describe("an invalid token", () => {
   const seconds = START / 1000
   const payload: JWTPayload = {
     ...{
@@ -153,44 +149,44 @@ describe("what is no token of ours", () => {
   const signed = (header: object, own: JWTPayload = payload, by = key): Promise<string> =>
     new SignJWT(own).setProtectedHeader({ alg: "ES256", ...header }).sign(by)
 
-  it("is accepted when it is one after all, or this table would prove nothing", async () => {
+  it("a valid token passes, so that the cases below prove something", async () => {
     expect(await told(await signed({ kid: "k1" }))).toBe("system:serviceaccount:shop:a")
   })
 
   it.each<[string, () => Promise<string> | string]>([
-    ["signed by a stranger under our key's name", () => signed({ kid: "k1" }, payload, stranger)],
-    ["under another key's name", () => signed({ kid: "k2" })],
-    ["under no key's name", () => signed({})],
+    ["signed with an unknown key under the name of our key", () => signed({ kid: "k1" }, payload, unknownKey)],
+    ["with another key id", () => signed({ kid: "k2" })],
+    ["without a key id", () => signed({})],
     ["of another issuer", () => signed({ kid: "k1" }, { ...payload, iss: "https://elsewhere" })],
-    ["without an end", () => signed({ kid: "k1" }, endless)],
+    ["without an expiry", () => signed({ kid: "k1" }, endless)],
     ["without a signature", () => `${base64({ alg: "none", kid: "k1" })}.${base64(payload)}.`],
     [
-      "signed with our public key as a secret",
+      "signed with our public key as a shared secret",
       () => {
         const secret = createPublicKey(key).export({ type: "spki", format: "pem" })
         return new SignJWT(payload).setProtectedHeader({ alg: "HS256", kid: "k1" }).sign(Buffer.from(secret))
       },
     ],
     [
-      "signed in another way",
+      "signed with another algorithm",
       () =>
         signed({ kid: "k1", alg: "RS256" }, payload, generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey),
     ],
     [
-      "with a critical header that nobody understands",
+      "with an unknown critical header",
       async () => {
         const token = await signed({ kid: "k1" })
         return `${base64({ alg: "ES256", kid: "k1", crit: ["x"], x: 1 })}${token.slice(token.indexOf("."))}`
       },
     ],
     [
-      "with another body",
+      "with a changed payload",
       async () => {
         const [head, , signature] = (await signed({ kid: "k1" })).split(".")
         return `${head}.${base64({ ...payload, aud: ["x"] })}.${signature}`
       },
     ],
-    ["no token at all", () => "a.b.c"],
+    ["that is not a JWT", () => "a.b.c"],
     ["empty", () => ""],
     ["encrypted", () => "a.b.c.d.e"],
   ])("%s", async (_, make) => {
@@ -198,7 +194,7 @@ describe("what is no token of ours", () => {
   })
 })
 
-describe("a key of RSA, as servers made before and others still do", () => {
+describe("an RSA key, as earlier servers generated", () => {
   const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 })
   const tokens = new Tokens(
     { tokenKey: privateKey, tokenKeyId: "k2" } as Credentials,
@@ -207,7 +203,7 @@ describe("a key of RSA, as servers made before and others still do", () => {
     () => START,
   )
 
-  it("signs tokens that are good, and that everyone can verify by what is published", async () => {
+  it("signs valid tokens that clients can verify with the published keys", async () => {
     const { token } = await tokens.issue(claims)
     expect(await tokens.check(token, [ISSUER])).toMatchObject({ user: { name: "system:serviceaccount:shop:a" } })
     const { protectedHeader } = await jwtVerify(token, published(tokens), { currentDate: new Date(START) })
@@ -215,9 +211,9 @@ describe("a key of RSA, as servers made before and others still do", () => {
   })
 
   it.each([
-    ["by its padding", "PS256"],
-    ["by its hash", "RS512"],
-  ])("is believed in no other way: %s", async (_, alg) => {
+    ["padding", "PS256"],
+    ["hash", "RS512"],
+  ])("does not accept another %s", async (_, alg) => {
     const [, body = ""] = (await tokens.issue(claims)).token.split(".")
     const own = JSON.parse(Buffer.from(body, "base64url").toString()) as JWTPayload
     const signed = await new SignJWT(own).setProtectedHeader({ alg, kid: "k2" }).sign(privateKey)
@@ -225,7 +221,7 @@ describe("a key of RSA, as servers made before and others still do", () => {
   })
 })
 
-it("everyone can verify a token by what is published", async () => {
+it("clients can verify a token with the published keys", async () => {
   const { protectedHeader } = await jwtVerify(await issue(), published(tokensAt(START)), {
     currentDate: new Date(START),
   })

@@ -12,13 +12,13 @@ import { asObject, asString, asStrings, dig, isObject, type JsonObject } from ".
 import type { Credentials } from "./pki.js"
 
 export const ISSUER = "https://kubernetes.default.svc"
-/** How far the clocks of two servers may be apart before one rejects what the other has just issued. */
+/** The maximum difference of two servers' clocks before one rejects a token that the other has just issued. */
 const CLOCK_SKEW_SECONDS = 60
 const EXPIRED = "service account token has expired"
 const NOT_YET = "service account token is not valid yet"
-/** How many signatures are remembered. */
-const BELIEVED = 1000
-/** How long the token of something that is being deleted stays good, for an orderly end. */
+/** The maximum number of cached signatures. */
+const MAX_CACHED = 1000
+/** How long the tokens of an object that is being deleted stay valid, so that it can shut down cleanly. */
 const DELETED_LEEWAY_MS = 60_000
 
 export interface BoundObject {
@@ -36,22 +36,24 @@ export interface TokenClaims {
   readonly bound?: BoundObject
 }
 
-/** `told` is a message for the sender of the token, for problems that are not in the token. */
+/** `told` is a message for the sender of the token, about problems that are not in the token. */
 export type TokenResult =
   | { readonly user: User; readonly audiences: readonly string[] }
   | { readonly error: string; readonly told?: string }
 
 export interface TokenChecker {
-  /** The user of a token for one of the audiences, or why there is none. */
+  /** Returns the user of a token for one of the audiences, or the reason for rejecting it. */
   check(token: string, audiences: readonly string[]): Promise<TokenResult>
 }
 
 export class Tokens implements TokenChecker {
-  /** How tokens are signed, and no other way is believed: the key says it. */
+  /** The signature algorithm. It follows from the key, and no other is accepted. */
   readonly algorithm: "ES256" | "RS256"
   readonly #publicKey: KeyObject
-  /** What is signed stays signed, and a client sends the same token with each request. */
-  readonly #believed = new Map<string, JWTPayload>()
+  /**
+   * Verified tokens and their claims. Clients send the same token with each request, and a valid signature stays valid.
+   */
+  readonly #cache = new Map<string, JWTPayload>()
 
   constructor(
     readonly credentials: Credentials,
@@ -86,7 +88,7 @@ export class Tokens implements TokenChecker {
     return { token, expires: now + claims.expirationSeconds }
   }
 
-  /** The account behind a token for one of the audiences, or why there is none. */
+  /** Returns the account of a token for one of the audiences, or the reason for rejecting it. */
   async check(token: string, audiences: readonly string[]): Promise<TokenResult> {
     const invalid = (why: string): TokenResult => ({ error: `[invalid bearer token, ${why}]` })
     const payload = await this.#verified(token)
@@ -121,12 +123,12 @@ export class Tokens implements TokenChecker {
     }
   }
 
-  /** The claims of a token of ours, or why it is none: a text when only its time is wrong. */
+  /** Returns the claims of a token that we signed, a text if it has expired or is not yet valid, or undefined. */
   async #verified(token: string): Promise<JsonObject | string | undefined> {
     try {
-      const payload = this.#believed.get(token) ?? (await this.#readSigned(token))
+      const payload = this.#cache.get(token) ?? (await this.#readSigned(token))
       const now = this.clock()
-      // An end is an end: only beginnings are given the benefit of another server's clock.
+      // `exp` is exact. Only `nbf` tolerates the difference of another server's clock.
       if ((payload.exp ?? 0) * 1000 < now) return EXPIRED
       if ((payload.nbf ?? 0) * 1000 > now + CLOCK_SKEW_SECONDS * 1000) return NOT_YET
       // jose has parsed it from JSON.
@@ -134,7 +136,7 @@ export class Tokens implements TokenChecker {
     } catch (error) {
       if (error instanceof errors.JWTExpired) return EXPIRED
       if (error instanceof errors.JWTClaimValidationFailed && error.claim === "nbf") return NOT_YET
-      // Malformed, of another key or algorithm, of another issuer: no token of ours.
+      // Malformed, or with another key, algorithm or issuer: not one of our tokens.
       return undefined
     }
   }
@@ -144,13 +146,13 @@ export class Tokens implements TokenChecker {
       ...{ algorithms: [this.algorithm], issuer: ISSUER, requiredClaims: ["exp"] },
       ...{ currentDate: new Date(this.clock()), clockTolerance: CLOCK_SKEW_SECONDS },
     })
-    const [oldest] = this.#believed.keys()
-    if (this.#believed.size >= BELIEVED && oldest !== undefined) this.#believed.delete(oldest)
-    this.#believed.set(token, payload)
+    const [oldest] = this.#cache.keys()
+    if (this.#cache.size >= MAX_CACHED && oldest !== undefined) this.#cache.delete(oldest)
+    this.#cache.set(token, payload)
     return payload
   }
 
-  /** The header may only name our key; it never chooses another. */
+  /** The header may only name our key. It never selects another one. */
   #keyNamed(kid: string | undefined): KeyObject {
     if (kid !== this.credentials.tokenKeyId) throw new errors.JWKSNoMatchingKey()
     return this.#publicKey
@@ -178,7 +180,7 @@ export class Tokens implements TokenChecker {
     return undefined
   }
 
-  /** Deleted for a while, though a finalizer still holds it. */
+  /** Whether the deletion began more than a minute ago, although a finalizer still holds the object. */
   #ended(object: JsonObject): boolean {
     const time = Date.parse(asString(dig(object, "metadata", "deletionTimestamp")))
     return time < this.clock() - DELETED_LEEWAY_MS
