@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A ClusterRole with an aggregation rule has the rules of those that its selectors match, as they come and go.
+// A ClusterRole with an aggregation rule has the rules of the roles that its selectors match.
 
 import { eventually } from "@merlon/wire/testing"
 import { afterEach, beforeEach, expect, it } from "vitest"
@@ -46,7 +46,7 @@ it("has the rules of all matching roles, each once, sorted by name", async () =>
   await has("reader", "pods", "nodes", "events")
 })
 
-it("follows those that come later, and those that go", async () => {
+it("follows roles that are added and deleted", async () => {
   await aggregate("reader", [{ to: "reader" }])
   await has("reader")
   await role("part", ["pods"], { to: "reader" })
@@ -55,7 +55,7 @@ it("follows those that come later, and those that go", async () => {
   await has("reader")
 })
 
-it("has what another that is aggregated has got", async () => {
+it("has the rules of another aggregated role", async () => {
   await aggregate("outer", [{ to: "outer" }])
   await aggregate("inner", [{ to: "inner" }], { to: "outer" })
   await role("part", ["pods"], { to: "inner" })
@@ -63,7 +63,7 @@ it("has what another that is aggregated has got", async () => {
   await has("outer", "pods")
 })
 
-it("writes nothing where nothing changed", async () => {
+it("writes nothing if nothing changed", async () => {
   await role("part", ["pods"], { to: "reader" })
   await aggregate("reader", [{ to: "reader" }])
   await has("reader", "pods")

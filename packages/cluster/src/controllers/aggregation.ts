@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fills aggregated ClusterRoles: the rules of every ClusterRole whose labels one of the selectors matches, in order of
+// Fills aggregated ClusterRoles with the rules of every ClusterRole whose labels match one of the selectors, ordered by
 // name, as kube-controller-manager does.
 
 import { metaOf } from "../meta/object-meta.js"
@@ -46,7 +46,7 @@ export class RoleAggregator {
         [{ key: entry.key, modRevision: entry.modRevision }],
         [{ key: entry.key, value: stringify({ ...clone(entry.object), rules }) }],
       )
-      // A role that others aggregate has changed; the watch brings us back for them.
+      // Roles that aggregate this one are updated when the watch reports the change.
     }
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A CRD is established when its names are its own, waits where they are another's, and goes after its objects.
+// A CRD is established when its names are free, waits while another CRD has one of them, and is deleted after its
+// objects.
 
 import { eventually } from "@merlon/wire/testing"
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest"
@@ -32,7 +33,7 @@ function define(plural: string, names: JsonObject): Promise<JsonObject> {
   })
 }
 
-/** As `type=status reason`. */
+/** Conditions as `type=status reason`. */
 async function conditions(plural: string): Promise<readonly string[]> {
   const found = (await bench.store.get(`${PREFIX}${nameOf(plural)}`))?.object
   return asArray(dig(found ?? {}, "status", "conditions"))
@@ -48,7 +49,7 @@ const becomes = (plural: string, ...expected: readonly string[]): Promise<void> 
 const ESTABLISHED = ["NamesAccepted=True NoConflicts", "Established=True InitialNamesAccepted"]
 
 describe("a CRD", () => {
-  it("is established as soon as it is written", async () => {
+  it("is established when it is created", async () => {
     await define("apples", { kind: "Apple", singular: "apple", shortNames: ["ap"] })
     await becomes("apples", ...ESTABLISHED)
   })
@@ -59,18 +60,21 @@ describe("a CRD", () => {
     ["ShortNamesConflict", "pears", { kind: "Pear", singular: "pear", shortNames: ["ap"] }],
     ["KindConflict", "pears", { kind: "Apple", singular: "pear", listKind: "PearList" }],
     ["ListKindConflict", "pears", { kind: "Pear", singular: "pear", listKind: "AppleList" }],
-  ])("waits with %s where another has the name, and is accepted when that one goes", async (reason, plural, names) => {
-    await define("apples", { kind: "Apple", singular: "apple", shortNames: ["ap"] })
-    await becomes("apples", ...ESTABLISHED)
-    await define(plural, names)
-    await becomes(plural, `NamesAccepted=False ${reason}`, "Established=False NotAccepted")
-    await bench.remove(CRDS, "", nameOf("apples"))
-    await eventually(async () => (await conditions(plural)).includes("Established=True InitialNamesAccepted"), {
-      what: `${plural} is established`,
-    })
-  })
+  ])(
+    "waits with %s while another CRD has the name, and is accepted when that CRD is deleted",
+    async (reason, plural, names) => {
+      await define("apples", { kind: "Apple", singular: "apple", shortNames: ["ap"] })
+      await becomes("apples", ...ESTABLISHED)
+      await define(plural, names)
+      await becomes(plural, `NamesAccepted=False ${reason}`, "Established=False NotAccepted")
+      await bench.remove(CRDS, "", nameOf("apples"))
+      await eventually(async () => (await conditions(plural)).includes("Established=True InitialNamesAccepted"), {
+        what: `${plural} is established`,
+      })
+    },
+  )
 
-  it("goes after its objects, and says meanwhile that it is going", async () => {
+  it("is deleted after its objects, and its conditions report the deletion", async () => {
     await define("apples", { kind: "Apple", singular: "apple" })
     await becomes("apples", ...ESTABLISHED)
     const key = "/registry/example.com/apples/default/one"

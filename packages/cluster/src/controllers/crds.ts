@@ -81,7 +81,7 @@ export class CrdController {
       await this.registry.store.commit([{ key, modRevision: entry.modRevision }], [{ key, value: stringify(next) }])
   }
 
-  /** The server's own writes are owned by kube-apiserver, as in Kubernetes. */
+  /** The server's own writes are owned by the manager kube-apiserver, as in Kubernetes. */
   #tracked(before: JsonObject, after: JsonObject): JsonObject {
     const kind = this.registry.catalog.builtin("apiextensions.k8s.io", "v1", "customresourcedefinitions")
     return trackUpdate(before, after, {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deletes an object on behalf of the server, with the same marks and grace period as a client's deletion: removed at once
-// if it has no finalizers, otherwise marked.
+// Deletes an object on behalf of the server, with the same marks and grace period as a client's deletion. An object
+// without finalizers is removed at once.
 
 import { plain } from "../kinds/behaviours/by-kind.js"
 import { finished, marked } from "../registry/marking.js"
@@ -8,7 +8,9 @@ import type { Registry } from "../registry/registry.js"
 import type { Entry } from "../store/store.js"
 import { stringify } from "../wire/json.js"
 
-/** True when the object is gone; false if a finalizer holds it, or another client changed it meanwhile. */
+/**
+ * Returns true when the object is removed, and false if a finalizer holds it or another client changed it meanwhile.
+ */
 export async function deleteStored({ store, catalog, clock }: Registry, entry: Entry): Promise<boolean> {
   const behaviour = catalog.storing(entry.key)?.behaviour ?? plain
   const object = marked(behaviour, entry.object, {}, clock())

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes every object of a kind that is being deleted: first existing ones, then each as its deletion begins or it
-// changes, until the handler reports that nothing is left to do.
+// Processes every object of a kind that is being deleted: first the existing ones, then each when its deletion begins
+// or it changes, until the handler reports that nothing is left to do.
 
 import { isDeleting } from "../meta/object-meta.js"
 import type { Entry, Store, Watch } from "../store/store.js"
 import { WorkQueue } from "./work-queue.js"
 
-/** Returns after how many milliseconds to look at the object again; undefined when a change of it will wake us. */
+/** Returns the milliseconds until the object is processed again, or undefined if its next change will trigger it. */
 export type DeletionWork = (entry: Entry) => Promise<number | undefined>
 
 export class DeletionQueue {

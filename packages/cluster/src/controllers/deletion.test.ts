@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The order of deletion: the Pods of a namespace before what governs them, dependents with the grace period a client
-// would give them, Pods without a node once their grace period is over.
+// The order of deletion: the Pods of a namespace before the objects that configure them, dependents with the default
+// grace period, Pods without a node after their grace period.
 
 import { eventually } from "@merlon/wire/testing"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
@@ -45,7 +45,7 @@ describe("a namespace that is deleted", () => {
     await create("configmaps", "shop", { metadata: { name: "policy" } })
   })
 
-  it("loses its Pods before anything else, although other kinds come first by name", async () => {
+  it("loses its Pods first, although other kinds precede them alphabetically", async () => {
     for (const name of ["a", "b"]) await create("pods", "shop", pod(name))
     await remove("namespaces", "", "shop")
     await eventually(async () => (await find("namespaces", "", "shop")) === undefined, {
@@ -58,7 +58,7 @@ describe("a namespace that is deleted", () => {
     ])
   })
 
-  it("keeps everything else until a Pod on a node has gone", async () => {
+  it("keeps everything else until a Pod on a node is removed", async () => {
     await create("nodes", "", { metadata: { name: "n1" } })
     await create("pods", "shop", pod("served", { nodeName: "n1" }))
     await remove("namespaces", "", "shop")
@@ -70,7 +70,7 @@ describe("a namespace that is deleted", () => {
       { what: "the namespace names the Pod that remains" },
     )
     expect(await find("configmaps", "shop", "policy")).toBeDefined()
-    // The kubelet of its node says that it has ended.
+    // The kubelet of the node reports that the Pod has ended.
     await remove("pods", "shop", "served", { gracePeriodSeconds: 0 })
     await eventually(async () => (await find("namespaces", "", "shop")) === undefined, {
       what: "the namespace is deleted",
@@ -80,7 +80,7 @@ describe("a namespace that is deleted", () => {
 })
 
 describe("a Pod", () => {
-  it("that no node runs is marked and gone, and watchers see both", async () => {
+  it("without a node is marked and then removed, and watchers see both", async () => {
     await create("pods", "default", pod("p"))
     const answer = await remove("pods", "default", "p")
     expect(dig(answer, "metadata", "deletionGracePeriodSeconds")).toBe(0)
@@ -92,7 +92,7 @@ describe("a Pod", () => {
     expect(own.at(-1)?.entry).toBeUndefined()
   })
 
-  it("on an unknown node is deleted after its grace period, not before", async () => {
+  it("on an unknown node is removed after its grace period, not before", async () => {
     await create("pods", "default", pod("p", { nodeName: "gone", terminationGracePeriodSeconds: 1 }))
     await remove("pods", "default", "p")
     expect(await find("pods", "default", "p")).toBeDefined()
@@ -100,7 +100,7 @@ describe("a Pod", () => {
     await eventually(async () => (await find("pods", "default", "p")) === undefined, { what: "the Pod is deleted" })
   })
 
-  it("of a deleted owner gets the grace that a client would give it", async () => {
+  it("of a deleted owner gets the default grace period", async () => {
     await create("nodes", "", { metadata: { name: "n1" } })
     const owner = await create("configmaps", "default", { metadata: { name: "owner" } })
     const uid = asString(dig(owner, "metadata", "uid"))

@@ -35,7 +35,7 @@ const isGone = (name: string) =>
 const ownersOf = async (name: string): Promise<readonly string[]> =>
   asArray(dig(await find(name), "metadata", "ownerReferences")).map(ref => asString(dig(ref, "name")))
 
-it("takes what a deleted owner had, and what that had", async () => {
+it("deletes the dependents of a deleted owner, and their dependents", async () => {
   const owner = await create("owner")
   const child = await create("child", [owner])
   await create("grandchild", [child])
@@ -46,10 +46,10 @@ it("takes what a deleted owner had, and what that had", async () => {
   expect(await find("other")).toBeDefined()
 })
 
-it("leaves what another owner still has, and takes it with the last of them", async () => {
+it("keeps an object while another owner exists, and deletes it with the last one", async () => {
   const [first, second] = [await create("first"), await create("second")]
   await create("shared", [first, second])
-  // Goes the same way and was looked at after the shared one.
+  // The collector processes the witness after the shared object.
   await create("witness", [first])
   await remove("first")
   await isGone("witness")
@@ -80,7 +80,7 @@ it("keeps an owner that is deleted in the foreground until its dependents are go
   await isGone("owner")
 })
 
-it("goes on after a restart with what was begun before", async () => {
+it("continues after a restart", async () => {
   const owner = await create("owner")
   await create("child", [owner], ["example.com/hold"])
   await remove("owner", "Foreground")
@@ -93,7 +93,7 @@ it("goes on after a restart with what was begun before", async () => {
   await isGone("owner")
 })
 
-it("asks admission before it takes anything, and again until it may", async () => {
+it("calls admission before a deletion, and again until it is allowed", async () => {
   const asked: string[] = []
   let isKept = true
   bench.validate = async (_, { operation, oldObject }, { user }) => {
@@ -115,7 +115,7 @@ it("asks admission before it takes anything, and again until it may", async () =
   expect(await find("guard")).toBeUndefined()
 })
 
-it("asks admission where the owner is gone already", async () => {
+it("calls admission if the owner is already removed", async () => {
   let isKept = true
   bench.validate = async (_, { operation, oldObject }) => {
     const isGuard = dig(oldObject ?? {}, "metadata", "name") === "guard"

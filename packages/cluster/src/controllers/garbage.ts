@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Garbage collection by ownerReferences: dependents of a deleted owner are deleted when no other owner is left, a
-// foreground deletion waits for its dependents, an orphaning one detaches them. An index of owners follows the store.
+// Garbage collection by ownerReferences. Dependents of a deleted owner are deleted when they have no other owner. A
+// foreground deletion waits for its dependents, and an orphaning one detaches them. An index of owners follows the
+// store.
 
 import { plain } from "../kinds/behaviours/by-kind.js"
 import { isDeleting, metaOf } from "../meta/object-meta.js"
@@ -15,7 +16,7 @@ import { deleteStored } from "./delete-stored.js"
 import { WorkQueue } from "./work-queue.js"
 
 const PREFIX = "/registry/"
-/** As whom kube-controller-manager collects garbage. */
+/** The account that kube-controller-manager's garbage collector uses. */
 const COLLECTOR: User = {
   name: "system:serviceaccount:kube-system:generic-garbage-collector",
   uid: "",
@@ -23,7 +24,7 @@ const COLLECTOR: User = {
   extra: {},
 }
 const RETRY_MS = 100
-/** A new object may be written before its owner is; only after this is a missing owner believed. */
+/** An object may be created before its owner, so a missing owner counts as deleted only after this time. */
 const ABSENT_OWNER_MS = 15_000
 
 export class GarbageCollector {
@@ -106,7 +107,7 @@ export class GarbageCollector {
       const dependents = [...(this.#dependents.get(asString(meta.uid)) ?? [])]
       for (const dependent of dependents) {
         const found = await store.get(dependent)
-        // One that may not go yet holds up its owner and no other dependent.
+        // A dependent that cannot be deleted holds up its owner, but no other dependent.
         if (found !== undefined) await this.#delete(found).catch(() => undefined)
       }
       if ((this.#dependents.get(asString(meta.uid))?.size ?? 0) > 0) this.#queue.addLater(key, RETRY_MS)
@@ -114,11 +115,14 @@ export class GarbageCollector {
       return
     }
     const owners = this.#owners.get(key) ?? []
-    // Only when every owner is gone; one that remains keeps the object.
+    // Only if every owner is deleted; one that remains keeps the object.
     if (owners.length > 0 && owners.every(uid => !this.#uids.has(uid))) await this.#delete(entry)
   }
 
-  /** Asks admission as a client's deletion does: what a webhook keeps from being deleted has no way around by an owner. */
+  /**
+   * Calls admission as for a client's deletion. Otherwise deleting the owner would bypass a webhook that protects the
+   * object.
+   */
   async #delete(entry: Entry): Promise<void> {
     const kind = this.registry.catalog.storing(entry.key)
     if (kind === undefined) {
@@ -166,7 +170,7 @@ export class GarbageCollector {
     else meta.finalizers = rest
     object.metadata = meta
     const { key } = entry
-    // More than finalizers may hold it: a namespace its content, a pod its grace.
+    // Finalizers are not the only thing that holds an object: a namespace has its content, a Pod its grace period.
     const gone = finished(catalog.storing(key)?.behaviour ?? plain, object)
     const done = await store.commit(
       [{ key, modRevision: entry.modRevision }],

@@ -47,7 +47,7 @@ async function emptyNamespace(registry: Registry, entry: Entry): Promise<number 
   return done === undefined ? 0 : undefined
 }
 
-/** Deletes everything there; what is left is held by something. */
+/** Deletes everything below the prefixes and returns the objects that could not be removed yet. */
 async function deleteAll(registry: Registry, prefixes: Iterable<string>): Promise<Entry[]> {
   const remaining: Entry[] = []
   for (const prefix of prefixes)
@@ -56,7 +56,7 @@ async function deleteAll(registry: Registry, prefixes: Iterable<string>): Promis
   return remaining
 }
 
-/** Says in the status of a namespace that stays what still holds it. */
+/** Reports in the namespace's status which objects still block its deletion. */
 async function report(registry: Registry, entry: Entry, remaining: readonly Entry[]): Promise<void> {
   const time = now(registry.clock)
   let status = asObject(clone(entry.object).status)

@@ -9,7 +9,7 @@ import { asString, asStrings, dig } from "../value.js"
 import { DeletionQueue } from "./deletion-queue.js"
 
 const PREFIX = "/registry/pods/"
-/** A node may still be on its way back; Kubernetes, too, looks again before it gives its Pods up. */
+/** An unknown node may be about to register. Kubernetes checks a second time too before it removes the node's Pods. */
 const LOOK_AGAIN_MS = 20_000
 
 export function podCollector(registry: Registry): DeletionQueue {
@@ -21,7 +21,7 @@ async function collect(
   { key, object, modRevision }: Entry,
 ): Promise<number | undefined> {
   const meta = metaOf(object)
-  // Removing the last finalizer wakes us.
+  // Removing the last finalizer triggers the queue again.
   if (asStrings(meta.finalizers).length > 0) return undefined
   const left = Date.parse(asString(meta.deletionTimestamp)) - clock()
   if (left > 0) return left

@@ -7,7 +7,7 @@ import { WorkQueue } from "./work-queue.js"
 let queue: WorkQueue | undefined
 afterEach(() => queue?.close())
 
-/** A piece of work that stays until it is let go. */
+/** Work that waits until `go` is called. */
 function held() {
   const waiting: (() => void)[] = []
   return { wait: () => new Promise<void>(resolve => waiting.push(resolve)), go: () => waiting.shift()?.(), waiting }
@@ -22,7 +22,7 @@ it("works on each key once, however often it was added before", async () => {
   expect(done).toEqual(["a", "b", "last"])
 })
 
-it("works on a key again where it is added during the work, and never on two at once", async () => {
+it("works on a key again if it is added during the work, and never on two at once", async () => {
   const begun: string[] = []
   const { wait, go, waiting } = held()
   queue = new WorkQueue(async key => {
@@ -44,7 +44,7 @@ it("works on a key again where it is added during the work, and never on two at 
   expect(begun).toEqual(["a", "a", "b"])
 })
 
-it("tries again what failed, and goes on with the others meanwhile", async () => {
+it("retries failed keys, and continues with the others meanwhile", async () => {
   const seen: string[] = []
   queue = new WorkQueue(async key => {
     seen.push(key)
@@ -58,7 +58,7 @@ it("tries again what failed, and goes on with the others meanwhile", async () =>
   expect(seen.slice(0, 2)).toEqual(["a", "b"])
 })
 
-it("waits at its end for the work in hand, and begins no other", async () => {
+it("waits on close for the work in progress, and starts no other", async () => {
   const begun: string[] = []
   const { wait, go, waiting } = held()
   const ending = new WorkQueue(async key => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A work queue of keys: one worker at a time per key, repeated additions count once, and failures are retried a little
-// later.
+// A work queue of keys: one key is worked on at a time, repeated additions count once, and failures are retried a
+// little later.
 
 const FIRST_RETRY_MS = 50
 const LAST_RETRY_MS = 30_000
@@ -34,7 +34,7 @@ export class WorkQueue {
   }
 
   async #drain(): Promise<void> {
-    // Writers of the event that woke us answer their client first.
+    // The writer whose event triggered the queue responds to its client first.
     await new Promise(resolve => setImmediate(resolve))
     for (const key of this.#pending) {
       this.#pending.delete(key)
@@ -43,7 +43,7 @@ export class WorkQueue {
         await this.work(key)
         this.#failures.delete(key)
       } catch {
-        // Whatever failed is tried again; the state in the store tells what is still to be done.
+        // A failed key is retried: the state in the store shows what is still to be done.
         const failures = (this.#failures.get(key) ?? 0) + 1
         this.#failures.set(key, failures)
         this.addLater(key, Math.min(FIRST_RETRY_MS * 2 ** failures, LAST_RETRY_MS))
