@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All bytes that wait to be read by clients. When there are too many, the owner of the most loses its largest outbox: a
-// dropped stream costs its reader a new list, while running out of memory affects everyone.
+// Limits the bytes that wait to be read by clients. When there are too many, the owner of the most loses its largest
+// outbox. A dropped stream costs its client a new list, while running out of memory affects everyone.
 
 import { FairPool, type Holdings } from "@merlon/wire/limits"
 import type { Share } from "./share.js"
@@ -18,7 +18,7 @@ export interface BacklogBounds {
 
 export class Backlog {
   readonly #users = new FairPool<Waiting>()
-  /** Gives way only when no user has anything waiting. */
+  /** The system's outboxes are dropped only when no user has bytes waiting. */
   readonly #system = new FairPool<Waiting>()
 
   constructor(readonly bounds: BacklogBounds) {}
@@ -27,14 +27,17 @@ export class Backlog {
     return this.#users.amount + this.#system.amount
   }
 
-  /** Whether an answer of this size may begin to wait. A user's only one always may, however large; so may the system's. */
+  /**
+   * Whether a response of this size may start to wait. The system's always may, and so may a user's first one of any
+   * size.
+   */
   hasRoom({ owner, system }: Share, bytes: number): boolean {
     const own = this.#users.held(owner)
     if (own === 0 || system) return true
     return this.bytes + bytes <= this.bounds.all && own + bytes <= this.bounds.each
   }
 
-  /** Tells that more or fewer bytes of a member wait than before. */
+  /** Called when the number of bytes waiting in a member has changed. */
   changed(member: Waiting): void {
     const { owner, system } = member.share
     const pool = system ? this.#system : this.#users
@@ -42,7 +45,7 @@ export class Backlog {
     if (member.pending > 0) pool.add(owner, member, member.pending)
     else pool.remove(owner, member)
     if (this.bytes <= before) return
-    // Its creator bounds a single member, so it stays; this bound limits what several make together.
+    // A single member has its own limit, so it stays; this limit applies to several together.
     while (!system && pool.held(owner) > this.bounds.each) {
       const largest = largestOf(pool.of(owner))
       if (largest === undefined || largest.pending === pool.held(owner)) break

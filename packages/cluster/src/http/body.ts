@@ -61,7 +61,7 @@ export function mediaType(request: IncomingMessage): string {
 
 export interface ParsedBody {
   readonly value: Json
-  /** Complaints of the strict decoder about repeated keys. */
+  /** Errors of the strict decoder about repeated keys. */
   readonly duplicates: string[]
 }
 
@@ -72,7 +72,7 @@ function summarize(body: Buffer): string {
   return body.length > 30 ? `${text} ...` : text
 }
 
-/** Parses without looking at the kind; throws the parser's own words. */
+/** Parses without knowledge of the kind. Errors have the parser's wording. */
 export function parseBody(body: Buffer, media: string): ParsedBody {
   if (media === "application/yaml") {
     const { value, duplicates } = parseYaml(body.toString())
@@ -114,11 +114,11 @@ export interface Expected {
   readonly kind: string
   readonly apiVersion: string
   readonly builtin: boolean
-  /** For protobuf bodies. */
+  /** Needed to decode protobuf. */
   readonly type: StructNode | undefined
 }
 
-/** The document of a body, of the expected kind. */
+/** Parses a body and rejects a document of another kind. */
 export function decodeBody(body: Buffer, media: string, expected: Expected): ParsedBody {
   if (media !== "application/json" && media !== "application/yaml" && !(media === PROTOBUF && expected.builtin))
     throw unsupportedMediaType(
@@ -182,7 +182,7 @@ function checkBuiltinKind(document: JsonObject, expected: Expected): void {
   throw badRequest(`${head}converting (${known.version}.${kind}) to (${group}.${expected.kind}): unknown conversion`)
 }
 
-/** Decodes into the kind and deals with what it does not know, as fieldValidation asks. */
+/** Decodes into the kind, and handles unknown fields according to `fieldValidation`. */
 export function typedBody(kind: Kind, parsed: ParsedBody, context: RequestContext): JsonObject {
   const version = kind.info.version
   const handled = (why: string): never => {

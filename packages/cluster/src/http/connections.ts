@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The open connections and their owners. When there is no room for another, the owner of the most loses the connection that
-// has been idle longest or, if all are busy, the one used longest ago. Rejecting the new connection instead would let anyone
-// with enough sockets lock the system out.
+// The open connections and their owners. When the limit is exceeded, the owner of the most connections loses the one
+// that has been idle longest or, if all are busy, the one used longest ago. Rejecting the new connection instead would
+// let any client with enough sockets lock out the system.
 
 import type { Socket } from "node:net"
 import { FairPool, remoteKey } from "@merlon/wire/limits"
@@ -17,7 +17,7 @@ interface Held {
 
 export class Connections {
   readonly #held = new Map<string, Held>()
-  /** In the order of their last use. Without the system's, which stay. */
+  /** Ordered by last use. Connections of the system are not in it, because they are never closed. */
   readonly #evictable = new FairPool<Held>()
 
   constructor(readonly most: number) {}
@@ -27,7 +27,7 @@ export class Connections {
   }
 
   opened(socket: Socket): void {
-    // Until a request has said who it is, an address is all there is to go by.
+    // Until a request is authenticated, the address counts as the owner.
     const share = { owner: `address ${remoteKey(socket.remoteAddress) ?? ""}`, system: false }
     const key = nameOf(socket)
     const held: Held = { socket, share, busy: 0, open: true }
@@ -41,7 +41,10 @@ export class Connections {
     if (this.#held.size > this.most) this.#victim()?.destroy()
   }
 
-  /** A request of `share` came on the connection; returns what tells that it has been answered. */
+  /**
+   * Called when a request of `share` arrives on the connection. Returns a function to call when the response is
+   * complete.
+   */
   serving(socket: Socket, share: Share): () => void {
     const held = this.#held.get(nameOf(socket))
     if (held === undefined) return () => undefined
@@ -70,7 +73,7 @@ export class Connections {
   }
 }
 
-/** A TLS socket and the one beneath it have this in common. */
+/** A TLS socket and the TCP socket below it have the same name. */
 function nameOf(socket: Socket): string {
   return `${socket.remoteAddress ?? ""} ${socket.remotePort ?? 0}`
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A caller whose share of unread bytes is used up: which responses it still gets.
+// Which responses a caller still gets when its share of unread bytes is used up.
 
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -13,7 +13,7 @@ import { defaultLimits } from "./limits.js"
 
 const share = { owner: "jane", system: false }
 
-/** The status of an answer of 100 kB to a caller who has more than that waiting already. */
+/** Returns the status of a 100 kB response to a caller that already has too many bytes waiting. */
 async function answered(method: string): Promise<number> {
   const backlog = new Backlog({ all: 200_000, each: 200_000 })
   const unread = {
@@ -37,7 +37,7 @@ async function answered(method: string): Promise<number> {
     }
   })
   await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve))
-  const { port } = server.address() as AddressInfo // listening on TCP
+  const { port } = server.address() as AddressInfo // the server listens on TCP
   const { status } = await fetch(`http://127.0.0.1:${port}/`, { method })
   server.closeAllConnections()
   server.close()
@@ -46,6 +46,9 @@ async function answered(method: string): Promise<number> {
 
 it("rejects a read", async () => expect(await answered("GET")).toBe(429))
 
-it.each(["POST", "PUT", "PATCH", "DELETE"])("tells what became of a %s, which has taken effect", async method => {
-  expect(await answered(method)).toBe(200)
-})
+it.each(["POST", "PUT", "PATCH", "DELETE"])(
+  "sends the response to a %s, which has already taken effect",
+  async method => {
+    expect(await answered(method)).toBe(200)
+  },
+)

@@ -15,13 +15,13 @@ import { type Accepted, ALL_MEDIA, type Forms, type Media, negotiate } from "./n
 import { Outbox } from "./outbox.js"
 import type { Share } from "./share.js"
 
-/** Beyond this many characters in all, each warning is cut to ITEM. */
+/** If all warnings together exceed this many characters, each is cut to ITEM_WARNING. */
 const TOTAL_WARNINGS = 4096
 const ITEM_WARNING = 256
 
-/** Up to here an answer is not worth counting; what a connection costs by itself is more. */
+/** Smaller responses are not counted: a connection itself costs more. */
 const SMALL_ANSWER = 4096
-/** How long a body that is not wanted is read and forgotten, so that the rejection is not lost with the connection. */
+/** How long a rejected body is read and discarded, so that the client still receives the rejection. */
 const LINGER_MS = 5000
 
 export interface ExchangeParts {
@@ -30,9 +30,9 @@ export interface ExchangeParts {
   readonly method: string
   readonly path: string
   readonly query: URLSearchParams
-  /** For whom the request is made. */
+  /** The impersonated user, if the caller impersonates one. */
   readonly user: User
-  /** Whose share of the server it uses. */
+  /** The share of the server that the request uses. */
   readonly share: Share
   readonly backlog: Backlog
   readonly heavyWork: HeavyWork
@@ -49,7 +49,7 @@ export class Exchange {
   readonly query: URLSearchParams
   readonly user: User
   readonly share: Share
-  /** Empty until it has been read. */
+  /** Empty until the body has been read. */
   body: Buffer = Buffer.alloc(0)
   readonly backlog: Backlog
   readonly limits: Limits
@@ -68,12 +68,12 @@ export class Exchange {
     this.now = parts.now
   }
 
-  /** The same request, with more known about it. */
+  /** Returns the same request with additional fields. */
   with(more: Partial<ExchangeParts>): Exchange {
     return new Exchange({ ...this.parts, ...more })
   }
 
-  /** A step of work on the body, at once for a small one and in turn with other callers for a large one. */
+  /** Runs a step of work on the body: at once for a small body, queued with other callers' work for a large one. */
   async inTurn<T>(step: () => T): Promise<T> {
     if (this.body.length < HEAVY_BYTES) return step()
     return this.parts.heavyWork.run(this.share, () => {
@@ -86,7 +86,7 @@ export class Exchange {
     if (!this.#warnings.includes(text)) this.#warnings.push(text)
   }
 
-  /** Picks a response format, or rejects the request in the words of the server that handles the path. */
+  /** Picks a response format, or rejects the request with the wording of the server that handles the path. */
   accept(forms: Forms, media: readonly Media[], builtin: boolean): Accepted {
     const accepted = negotiate(this.request.headers.accept, { media, forms })
     if (accepted !== undefined) return this.query.has("pretty") ? { ...accepted, pretty: true } : accepted
@@ -122,7 +122,7 @@ export class Exchange {
     if (this.response.headersSent) return
     this.warningHeaders()
     const bytes = typeof text === "string" ? Buffer.from(text) : text
-    // A write has taken effect by now: "try again" would be a lie. It was asked for room before it began.
+    // A write has already taken effect, so a 429 would be wrong. Its room was checked before it began.
     if (bytes.length > SMALL_ANSWER && !this.isWrite) this.checkRoom(bytes.length)
     this.response.statusCode = status
     this.response.setHeader("Content-Type", contentType)
@@ -140,7 +140,7 @@ export class Exchange {
     return this.method !== "GET" && this.method !== "HEAD"
   }
 
-  /** Rejects a caller who has too many bytes waiting to be read already. */
+  /** Rejects a caller that already has too many unread bytes. */
   checkRoom(bytes: number): void {
     if (!this.backlog.hasRoom(this.share, bytes))
       throw tooManyRequests("too many bytes wait for you already, read your answers first", 1)
@@ -154,7 +154,7 @@ export class Exchange {
   fail(error: ApiError): void {
     const retry = error.details?.retryAfterSeconds
     if (retry !== undefined) this.response.setHeader("Retry-After", `${retry}`)
-    // A client that takes only protobuf cannot read the rejection either way; its status still speaks.
+    // A client that accepts only protobuf cannot read the JSON body, but it can read the status.
     const only = this.request.headers.accept === "application/vnd.kubernetes.protobuf" && error.code === 406
     const type = only ? "application/vnd.kubernetes.protobuf" : "application/json"
     const text = `${stringify(error.toStatus())}\n`
@@ -163,8 +163,9 @@ export class Exchange {
   }
 
   /**
-   * Answers a request whose body is still coming. No other request can follow it on the connection, and closing that at
-   * once would reset it under the client, which then never sees the answer: so the rest is read and forgotten for a while.
+   * Responds to a request whose body is still arriving. No other request can follow on the connection. Closing it at
+   * once would reset it before the client has read the response, so the rest of the body is read and discarded for a
+   * while.
    */
   #rejectUnread(status: number, text: string, contentType: string): void {
     const { request, response } = this
@@ -201,7 +202,7 @@ function quoted(text: string): string {
   return `"${plain.replace(/["\\]/g, match => `\\${match}`)}"`
 }
 
-/** Header bytes are UTF-8; Node takes them one character per byte. */
+/** Node writes a header value one byte per character, so UTF-8 is passed as latin1. */
 function latin1(text: string): string {
   return Buffer.from(text).toString("latin1")
 }

@@ -18,25 +18,25 @@ import { type Share, shareOf } from "./share.js"
 const user = (owner: string): Share => ({ owner, system: false })
 const system: Share = { owner: "control", system: true }
 
-describe("whose share it is", () => {
+describe("the owner of a share", () => {
   const of = (name: string, ...groups: string[]): Share =>
     shareOf({ name, uid: "", groups, extra: {} }, new Set(["kube-system"]))
 
   it.each<[string, Share, Share]>([
-    ["a user has its own", of("jane", "system:authenticated"), { owner: "jane", system: false }],
-    ["administrators are the system", of("admin", "system:masters"), { owner: "admin", system: true }],
+    ["is the user", of("jane", "system:authenticated"), { owner: "jane", system: false }],
+    ["is the system for administrators", of("admin", "system:masters"), { owner: "admin", system: true }],
     [
-      "accounts of a namespace share one, so new accounts do not add shares",
+      "is the namespace for service accounts, so new accounts do not add shares",
       of("system:serviceaccount:shop:a"),
       of("system:serviceaccount:shop:b"),
     ],
     [
-      "accounts of a system namespace are the system",
+      "is the system for service accounts of a system namespace",
       of("system:serviceaccount:kube-system:a"),
       { owner: "system:serviceaccounts:kube-system", system: true },
     ],
     [
-      "a group that only sounds like the system is not",
+      "is not the system for a group with a similar name",
       of("jane", "system:masters-to-be", "system:serviceaccounts:kube-system"),
       { owner: "jane", system: false },
     ],
@@ -44,7 +44,7 @@ describe("whose share it is", () => {
 })
 
 describe("a quota", () => {
-  it("lets one user take its share, all users all but what is kept, and the system everything", () => {
+  it("limits one user to its share, all users to the unreserved part, and the system to everything", () => {
     const quota = new Quota({ all: 10, each: 4, kept: 2 })
     const take = (share: Share): number => {
       let n = 0
@@ -59,7 +59,7 @@ describe("a quota", () => {
     expect(take(user("a"))).toBe(2)
   })
 
-  it("never gives more than there is, whatever is taken and given back", () => {
+  it("never gives out more than the total", () => {
     const step = fc.record({ owner: fc.constantFrom("a", "b", "control"), amount: fc.integer({ min: 1, max: 6 }) })
     fc.assert(
       fc.property(fc.array(fc.record({ step, back: fc.boolean() })), steps => {
@@ -115,7 +115,7 @@ class Pile implements Waiting {
 }
 
 describe("the backlog", () => {
-  it("drops the largest of a user whose readers together make too much wait", () => {
+  it("drops the largest outbox of a user whose outboxes exceed its share", () => {
     const backlog = new Backlog({ all: 1000, each: 100 })
     const [small, large] = [new Pile(user("a"), backlog), new Pile(user("a"), backlog)]
     large.push(70)
@@ -126,7 +126,7 @@ describe("the backlog", () => {
     expect(backlog.bytes).toBe(31)
   })
 
-  it("takes from the user with the most, and from the system last", () => {
+  it("drops an outbox of the user with the most bytes, and of the system last", () => {
     const backlog = new Backlog({ all: 100, each: 90 })
     const [own, a, b] = [new Pile(system, backlog), new Pile(user("a"), backlog), new Pile(user("b"), backlog)]
     own.push(60)
@@ -138,7 +138,7 @@ describe("the backlog", () => {
     expect([own.dropped, a.dropped]).toEqual([false, true])
   })
 
-  it("lets a user's only answer wait however large, and a second one within its share", () => {
+  it("accepts a user's first response of any size, and a second one within its share", () => {
     const backlog = new Backlog({ all: 100, each: 50 })
     expect(backlog.hasRoom(user("a"), 1000)).toBe(true)
     const pile = new Pile(user("a"), backlog)
@@ -172,7 +172,7 @@ describe("the backlog", () => {
   })
 })
 
-describe("connections beyond the most there may be", () => {
+describe("connections over the limit", () => {
   let port = 0
   const open = (connections: Connections, log: string[], name: string): Socket => {
     const socket = Object.assign(new EventEmitter(), {
@@ -183,12 +183,12 @@ describe("connections beyond the most there may be", () => {
         socket.emit("close")
       },
     })
-    // The parts of a socket that are used here.
+    // The test implements the parts of a socket that are used.
     connections.opened(socket as unknown as Socket)
     return socket as unknown as Socket
   }
 
-  it("cost the user with the most its longest idle one", () => {
+  it("close the longest idle connection of the user with the most", () => {
     const closed: string[] = []
     const connections = new Connections(4)
     const leader = open(connections, closed, "leader")
@@ -203,7 +203,7 @@ describe("connections beyond the most there may be", () => {
     expect(connections.count).toBe(4)
   })
 
-  it("never cost the system one while others have any", () => {
+  it("never close one of the system while others have any", () => {
     const closed: string[] = []
     const connections = new Connections(2)
     for (const name of ["one", "two"]) connections.serving(open(connections, closed, name), system)()

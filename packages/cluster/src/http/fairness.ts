@@ -36,14 +36,14 @@ export class Fairness {
     this.connections = new Connections(limits.maxConnections)
   }
 
-  /** A place for a request that is complete; returns what gives it back. */
+  /** Takes a slot for a complete request. Returns a function that releases it. */
   enter(share: Share, write: boolean): () => void {
     return claim(write ? this.#writes : this.#reads, share, () =>
       tooManyRequests("Too many requests, please try again later.", 1),
     )
   }
 
-  /** Bytes of a body as they come; `giveBack` when the request is done with. */
+  /** Counts the bytes of a body as they arrive. Call `giveBack` when the request is finished. */
   body(share: Share): { take(bytes: number): void; giveBack(): void } {
     let taken = 0
     return {

@@ -4,7 +4,7 @@ import { HeavyWork } from "./heavy-work.js"
 
 const owner = (name: string) => ({ owner: name, system: false })
 
-it("lets owners take turns, whatever one of them has queued", async () => {
+it("alternates between owners, however much one of them has queued", async () => {
   const work = new HeavyWork()
   const done: string[] = []
   const step = (name: string) => work.run(owner(name[0] ?? ""), () => void done.push(name))
@@ -12,7 +12,7 @@ it("lets owners take turns, whatever one of them has queued", async () => {
   expect(done).toEqual(["a1", "b1", "c1", "a2", "b2", "a3"])
 })
 
-it("lets the event loop turn between two steps", async () => {
+it("lets the event loop run between two steps", async () => {
   const work = new HeavyWork()
   let turns = 0
   const seen: number[] = []
@@ -25,7 +25,7 @@ it("lets the event loop turn between two steps", async () => {
   expect(new Set(seen).size).toBe(3)
 })
 
-it("gives back what a step returns or throws, and goes on", async () => {
+it("passes on what a step returns or throws, and continues", async () => {
   const work = new HeavyWork()
   const failing = work.run(owner("a"), () => {
     throw new Error("bad document")

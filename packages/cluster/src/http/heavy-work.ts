@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes large documents step by step: owners take turns, and after each step the server pauses for as long as the
-// step took. One caller's megabytes then delay others by at most one step.
+// Processes large documents step by step. Owners alternate, and after each step the server pauses for as long as the
+// step took. So one caller's megabytes delay others by at most one step.
 
 import { FairQueue } from "@merlon/wire/limits"
 import type { Share } from "./share.js"
 
-/** From here on a body is worth queueing for; smaller ones cost a few milliseconds in all. */
+/** Bodies from this size are queued; smaller ones take a few milliseconds in total. */
 export const HEAVY_BYTES = 128 * 1024
 
 export class HeavyWork {
@@ -35,7 +35,7 @@ export class HeavyWork {
     }
     const began = performance.now()
     step()
-    // A timer that is due at once runs before I/O; the immediate makes sure that the event loop turns in between.
+    // A timer that is due at once fires before I/O. The immediate makes the event loop process I/O in between.
     setTimeout(() => setImmediate(() => this.#next()), performance.now() - began)
   }
 }

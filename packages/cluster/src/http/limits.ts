@@ -10,11 +10,11 @@ export interface Limits {
   readonly writesInFlight: number
   readonly writesPerUser: number
   readonly writesKept: number
-  /** Bytes of bodies that are arriving or being worked on. */
+  /** Bytes of bodies that are arriving or being processed. */
   readonly bodyBytes: number
   readonly bodyBytesPerUser: number
   readonly bodyBytesKept: number
-  /** Bytes that wait for readers: answers and watch events. */
+  /** Unread bytes of responses and watch events. */
   readonly backlogBytes: number
   readonly backlogBytesPerUser: number
   readonly backlogBytesPerWatch: number

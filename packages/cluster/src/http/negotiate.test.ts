@@ -19,7 +19,7 @@ it.each<[string | undefined, object | undefined]>([
 ])("%s", (header, expected) => expect(negotiate(header, offer)).toMatchObject(expected ?? {}))
 
 it.each(["text/html", "application/json;as=Nothing;v=v1;g=meta.k8s.io", "application/json;q=0"])(
-  "offers nothing for %s",
+  "accepts nothing in %s",
   header => {
     expect(negotiate(header, offer)).toBeUndefined()
   },

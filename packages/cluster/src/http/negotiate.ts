@@ -6,7 +6,7 @@ export type Media = "application/json" | "application/yaml" | "application/vnd.k
 
 export interface Accepted {
   readonly media: Media
-  /** `as`, with its version. */
+  /** The `as` parameter with its group and version. */
   readonly as?: { kind: string; group: string; version: string }
   readonly pretty: boolean
 }
@@ -42,20 +42,20 @@ function clauses(header: string): Clause[] {
     .sort((a, b) => b.q - a.q)
 }
 
-/** Which forms can be made; a set, or anything that answers like one. */
+/** The forms that can be produced: a set, or any object with `has`. */
 export interface Forms {
   has(form: string): boolean
 }
 
 export interface Offer {
   readonly media: readonly Media[]
-  /** `kind.version.group` forms that can be made here. */
+  /** Supported forms as `kind.version.group`. */
   readonly forms: Forms
 }
 
 /**
- * undefined when nothing the client takes can be offered. Protobuf is for clients that take nothing else: those that
- * prefer it take JSON as well, and every answer we give is JSON at heart.
+ * Returns undefined if the client accepts nothing that can be offered. Protobuf is only for clients that accept nothing
+ * else. Clients that prefer it accept JSON too, and responses are stored as JSON.
  */
 export function negotiate(header: string | undefined, offer: Offer): Accepted | undefined {
   if (header === undefined || header.trim() === "")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options of writes from the query: dry run, field manager, field validation, force. Each verb has its own options kind,
-// which error messages name.
+// Options of writes from the query: dry run, field manager, field validation, force. Each verb has its own kind of
+// options, which error messages name.
 
 import type { IncomingMessage } from "node:http"
 import type { DeleteOptions } from "../kinds/behaviour.js"
@@ -14,7 +14,7 @@ export interface WriteOptions {
   readonly fieldManager: string
   readonly fieldValidation: "Strict" | "Warn" | "Ignore"
   readonly force: boolean
-  /** As webhooks see them. */
+  /** The options object that webhooks receive. */
   readonly document: JsonObject
 }
 
@@ -78,7 +78,7 @@ function agentName(request: IncomingMessage): string {
 
 const POLICIES = ["Foreground", "Background", "Orphan"]
 
-/** From the body when there is one, else from the query. */
+/** Reads the options from the body if there is one, otherwise from the query. */
 export function deleteOptions(
   body: JsonObject | undefined,
   query: URLSearchParams,

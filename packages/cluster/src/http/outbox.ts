@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The output queue of one client. Bytes are written to the socket in slices, each after the previous one was taken: TLS
-// encrypts everything at once, so larger writes would be in memory twice, and events that many watchers share would be
-// copied for each. A client that reads nothing for a while loses the connection.
+// The output queue of one client. Bytes are written to the socket in slices, each after the previous one was accepted.
+// TLS encrypts a whole write at once, so larger writes would be in memory twice, and events that many watchers share
+// would be copied for each. A client that reads nothing for a while is disconnected.
 
 import type { ServerResponse } from "node:http"
 import type { Backlog, Waiting } from "./backlog.js"
@@ -10,7 +10,7 @@ import type { Share } from "./share.js"
 const SLICE = 64 * 1024
 
 export interface OutboxLimits {
-  /** More than this may not wait; Infinity for an answer whose size is known before. */
+  /** The maximum number of waiting bytes; Infinity for a response whose size is known in advance. */
   readonly bytes: number
   readonly stalledMs: number
 }
@@ -18,7 +18,7 @@ export interface OutboxLimits {
 export class Outbox implements Waiting {
   readonly #queue: Buffer[] = []
   #pending = 0
-  /** Given to the socket, not yet taken by it. */
+  /** Bytes written to the socket that it has not flushed yet. */
   #handed = 0
   #ending = false
   #closed = false
@@ -48,14 +48,14 @@ export class Outbox implements Waiting {
     if (this.#pending > this.limits.bytes) this.drop()
   }
 
-  /** Ends the answer once everything was taken. */
+  /** Ends the response when all output has been flushed. */
   end(): void {
     if (this.#closed || this.#ending) return
     this.#ending = true
     this.#flush()
   }
 
-  /** Settles when no output is queued any more, or the connection is gone. */
+  /** Resolves when no output is queued, or the connection is closed. */
   drained(): Promise<void> {
     if (this.#closed || (this.#pending === 0 && !this.response.writableNeedDrain)) return Promise.resolve()
     return new Promise(resolve => this.#waiters.push(resolve))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The four ways to patch: what the body must look like, how it is applied to the current object, and how the result is
-// read back into the kind.
+// The four patch types: the expected body, how it is applied to the current object, and how the result is decoded into
+// the kind.
 
 import { DecodeError, decode } from "../kinds/codec.js"
 import type { StructNode } from "../kinds/type-table.js"
@@ -74,7 +74,7 @@ export function parsePatch(
   return { type, value, duplicates }
 }
 
-/** What Go's decoders say of a list of operations: the one that looks at their fields, and the one that does not. */
+/** Go's decoding errors for a list of operations, from the decoder that reads fields and from the one that does not. */
 function operationsError(value: Json): string | undefined {
   const prefix = "error decoding patch: json: cannot unmarshal"
   if (!Array.isArray(value)) return `${prefix} ${goKind(value)} into Go value of type []handlers.jsonPatchOp`
@@ -105,13 +105,13 @@ function unknownOperationFields(operations: readonly Json[]): string[] {
   )
 }
 
-/** What patching needs of a kind. */
+/** The parts of a kind that patching needs. */
 export interface Patchable {
   readonly info: Pick<Kind["info"], "kind" | "apiVersion">
   readonly decode: Kind["decode"]
 }
 
-/** The patched object, read back into its kind. */
+/** Applies the patch and decodes the result into its kind. */
 export function applyPatch(
   kind: Patchable,
   type: StructNode | undefined,
@@ -119,7 +119,7 @@ export function applyPatch(
   patch: Patch,
   context: Pick<RequestContext, "fieldValidation" | "warn">,
 ): JsonObject {
-  // Built-in kinds print in Go's order, custom resources sorted; rejections quote the result.
+  // Errors quote the result. Built-in kinds print fields in Go's order, custom resources sorted.
   const base =
     type === undefined
       ? (sorted(current) as JsonObject)

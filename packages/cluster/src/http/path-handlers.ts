@@ -53,7 +53,7 @@ const discoveryForms: ReadonlySet<string> = new Set(["APIGroupDiscoveryList.v2.a
 const OPENAPI_V2 = /application\/json|application\/\*|\*\/\*|v2[.@]v1\.0\+protobuf/
 const OPENAPI_PROTO = /application\/com\.github\.(proto-openapi\.spec|googleapis\.openapi)\.v2[.@]v1\.0\+protobuf/
 
-/** false when no such path exists. */
+/** Returns false when the path does not exist. */
 export async function handlePath(exchange: Exchange, services: PathServices): Promise<boolean> {
   const path = exchange.path.length > 1 ? exchange.path.replace(/\/+$/, "") : exchange.path
   const [, first = "", second = "", third = "", ...more] = path.split("/")
@@ -76,7 +76,7 @@ export async function handlePath(exchange: Exchange, services: PathServices): Pr
   return true
 }
 
-/** Where no router looks at the method: what kube-apiserver's aggregation, CRD and OpenAPI handlers serve. */
+/** Paths that kube-apiserver's aggregation, CRD and OpenAPI handlers serve without checking the method. */
 function takesAnyMethod(catalog: Catalog, path: string): boolean {
   const [, first, group = "", version] = path.split("/")
   if (first === "apis") return version === undefined || !catalog.isBuiltinGroup(group)
@@ -184,7 +184,7 @@ function sendOpenApiV2(exchange: Exchange, services: PathServices): void {
   sendCached(exchange, services.openapi.v2(), "application/json")
 }
 
-/** Answers 304 when the client already has these bytes. */
+/** Sends 304 and returns true when the client already has these bytes. */
 function fresh(exchange: Exchange, bytes: Buffer): boolean {
   const etag = `"${createHash("sha256").update(bytes).digest("hex").toUpperCase()}"`
   exchange.response.setHeader("Etag", etag)

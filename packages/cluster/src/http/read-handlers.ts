@@ -29,7 +29,7 @@ export function includeObject(exchange: Exchange): IncludeObject {
   )
 }
 
-/** One object, in the form the client asked for. */
+/** Sends one object in the form that the client requested. */
 export function sendObject(exchange: Exchange, kind: Kind, object: JsonObject, accepted: Accepted, status = 200): void {
   const as = accepted.as
   const isStatus = object.kind === "Status" && object.apiVersion === "v1"

@@ -40,6 +40,6 @@ it.each([
   "/healthz",
   "//api/v1/namespaces",
   "/version",
-])("%s is no resource", path => {
+])("parses %s as a non-resource path", path => {
   expect(parseRequest("GET", path, new URLSearchParams())).toEqual({ kind: "path", path, verb: "get" })
 })

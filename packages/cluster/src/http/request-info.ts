@@ -9,11 +9,11 @@ export interface ResourceRequest {
   readonly version: string
   readonly resource: string
   readonly namespace: string
-  /** The path went through /namespaces/NS/. */
+  /** Whether the path contains /namespaces/NS/. */
   readonly namespaced: boolean
   readonly name: string
   readonly subresource: string
-  /** Segments beyond the subresource; only proxies would have them. */
+  /** Segments after the subresource, which only proxy requests would have. */
   readonly rest: readonly string[]
   readonly watchPrefix: boolean
   readonly verb: string
@@ -77,7 +77,7 @@ function decode(part: string): string {
   try {
     return decodeURIComponent(part)
   } catch {
-    // A malformed escape is an ordinary name that no object has.
+    // A segment with a malformed escape is a name that no object has.
     return part
   }
 }

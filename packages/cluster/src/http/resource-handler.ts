@@ -30,11 +30,11 @@ import {
 export interface ResourceServices {
   readonly registry: Registry
   readonly reviews: ReviewServices
-  /** Counts a watch against the caller's limit; throws when there are too many. */
+  /** Counts a watch against the caller's limit. Throws when there are too many. */
   admitWatch(exchange: Exchange, close: () => void): void
 }
 
-/** false when the path leads nowhere and is answered as plain text. */
+/** Returns false for an unknown path, which gets a plain text response. */
 export async function handleResource(
   exchange: Exchange,
   info: ResourceRequest,
@@ -52,7 +52,7 @@ export async function handleResource(
     return false
   }
   if (kind.deprecation !== undefined) exchange.warn(kind.deprecation)
-  // A namespace object is addressed by name; everything else lies inside the namespace of the path.
+  // A Namespace is addressed by its name; all other namespaced objects by the namespace in the path.
   const namespace = info.namespaced ? info.namespace : ""
   const target: Target = { kind, namespace, name: info.name, subresource: info.subresource }
   return kind.builtin ? handleBuiltin(exchange, info, target, services) : handleCustom(exchange, info, target, services)
@@ -98,7 +98,7 @@ async function handleBuiltin(
   }
   const collection = info.name === ""
   const everywhere = kind.info.namespaced && !info.namespaced
-  // A subresource has verbs of its own, which were looked at above.
+  // The verbs of a subresource were checked above.
   const may = (verb: string): boolean => info.subresource !== "" || kind.info.verbs.includes(verb)
   switch (method) {
     case "GET":
@@ -177,7 +177,7 @@ async function handleCustom(
   }
 }
 
-/** These answers are made anew and carry nothing of the request's metadata. */
+/** These responses are built anew and contain none of the request's metadata. */
 const UNTRACKED = new Set(["SelfSubjectReview", "SelfSubjectRulesReview"])
 
 async function handleVirtual(

@@ -31,15 +31,15 @@ import { type PathRequest, parseRequest, type ResourceRequest } from "./request-
 import { handleResource, type ResourceServices } from "./resource-handler.js"
 import { type Share, shareOf } from "./share.js"
 
-/** Who answers for groups that are not served here. */
+/** Serves the groups that this server does not serve itself. */
 export interface Aggregation {
   readonly apiServices: ApiServices
   readonly identity: FrontProxyIdentity
 }
 
 const TCP_KEEPALIVE_MS = 30_000
-/** Until it is known who asks. */
-const nobody: Share = { owner: anonymous.name, system: false }
+/** The share of a request until its user is authenticated. */
+const anonymousShare: Share = { owner: anonymous.name, system: false }
 
 export interface ServerServices {
   readonly credentials: Credentials
@@ -49,7 +49,7 @@ export interface ServerServices {
   readonly paths: Omit<PathServices, "metrics">
   readonly aggregation: Aggregation
   readonly limits: Limits
-  /** Service accounts of these namespaces are the system. */
+  /** Service accounts of these namespaces count as the system. */
   readonly systemNamespaces: ReadonlySet<string>
   readonly clock: () => number
   log(error: unknown, request: string): void
@@ -71,13 +71,13 @@ export class ApiServer {
         key: credentials.serverKey,
         ca: credentials.caCertificate,
         requestCert: true,
-        // The handshake rejects no client: without a certificate a client may send a token, or is anonymous.
+        // The handshake rejects no client: a client without a certificate may send a token or be anonymous.
         rejectUnauthorized: false,
         ...TLS_FLOOR,
-        // A ticket of TLS 1.2 would contain the session's key.
+        // A TLS 1.2 session ticket would contain the session key.
         secureOptions: constants.SSL_OP_NO_TICKET,
         maxHeaderSize: limits.maxHeaderSize,
-        // A socket that never begins to speak TLS is no better than one that never sends its request.
+        // A client that never starts the TLS handshake is treated like one that never sends its request.
         handshakeTimeout: limits.headersTimeout,
         headersTimeout: limits.headersTimeout,
         requestTimeout: limits.requestTimeout,
@@ -89,11 +89,12 @@ export class ApiServer {
     this.server.on("clientError", (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket) =>
       this.#malformed(error, socket as TLSSocket),
     )
-    // What was to be answered above would wait for a handshake that may never come, and the connection with it.
+    // Without this, a response to the error above would wait for a handshake that may never complete, and keep the
+    // connection open.
     this.server.on("tlsClientError", (_, socket) => socket.destroy())
     this.server.on("connection", (socket: Socket) => {
       this.fairness.connections.opened(socket)
-      // A peer that vanished behind a quiet watch is found out.
+      // Detects a peer that vanished during a watch without events.
       socket.setKeepAlive(true, TCP_KEEPALIVE_MS)
     })
   }
@@ -108,7 +109,7 @@ export class ApiServer {
     const { clock, limits, systemNamespaces, bearers, rbac } = this.services
     let exchange = new Exchange({
       ...{ request, response, method, path: rawPath, query, limits, now: clock },
-      ...{ user: anonymous, share: nobody, backlog: this.fairness.backlog },
+      ...{ user: anonymous, share: anonymousShare, backlog: this.fairness.backlog },
       heavyWork: this.#heavyWork,
     })
     try {
@@ -120,24 +121,27 @@ export class ApiServer {
       const user = wanted === undefined ? caller : await impersonate(caller, wanted, rbac)
       exchange = exchange.with({ user, share })
       await this.#authorize(exchange, info)
-      // Who left while it was found out who they are has no end any more that could be waited for.
+      // `close` was already emitted if the client disconnected during authentication, so it must not be awaited.
       if (response.destroyed) return
-      // Long-lived streams have a limit of their own and do not use up the places of short requests.
+      // Watches have their own limit and take no slots of short requests.
       if (info.kind === "resource" && info.verb === "watch") await this.#dispatch(exchange, info)
-      else await this.#dispatchInPlace(exchange, info)
+      else await this.#dispatchInSlot(exchange, info)
     } catch (error) {
       try {
         this.#fail(exchange, error)
       } catch (error) {
-        // No caller awaits this promise: a response that cannot be sent must cost its connection, not the process.
+        // No caller awaits this promise: an error while sending must close the connection, not end the process.
         this.services.log(error, `${method} ${rawPath}`)
         response.destroy()
       }
     }
   }
 
-  /** The body first, within its owner's share of bytes; a place only then, and only until the answer is made. */
-  async #dispatchInPlace(exchange: Exchange, info: ResourceRequest | PathRequest): Promise<void> {
+  /**
+   * Reads the body first, within its owner's share of bytes. A slot is taken only after that, and only until the
+   * response is ready.
+   */
+  async #dispatchInSlot(exchange: Exchange, info: ResourceRequest | PathRequest): Promise<void> {
     const { request, response, share, isWrite } = exchange
     // A client that stops reading a response is disconnected.
     response.setTimeout(this.services.limits.responseTimeout, () => response.destroy())
@@ -147,7 +151,7 @@ export class ApiServer {
         exchange.body = await readBody(request, bytes => claim.take(bytes))
         exchange.checkRoom(exchange.body.length)
       }
-      // Whether the server lives is no work, and is asked most urgently when it has too much.
+      // Health checks take no slot: they cost little and matter most when the server is overloaded.
       const leave = isHealth(info) ? () => undefined : this.fairness.enter(share, isWrite)
       try {
         await this.#dispatch(exchange, info)
@@ -184,7 +188,7 @@ export class ApiServer {
     if (!found) exchange.notFoundText()
   }
 
-  /** Kubernetes' own groups are never another's. */
+  /** Groups of Kubernetes are never served by an aggregated server. */
   #behind(info: ResourceRequest | PathRequest): ApiService | undefined {
     const { apiServices } = this.services.aggregation
     const [, first, group = "", version = "", ...more] = info.kind === "path" ? info.path.split("/") : []
@@ -213,7 +217,7 @@ export class ApiServer {
       exchange.fail(error)
       return
     }
-    // A client that left in the middle of its own request is no failure of ours.
+    // A client that disconnected during its own request is not a server error.
     if (exchange.request.errored !== null || exchange.response.destroyed) {
       exchange.response.destroy()
       return
@@ -223,7 +227,7 @@ export class ApiServer {
     exchange.fail(passing ? serverTimeout(messageOf(error)) : internalError(messageOf(error)))
   }
 
-  /** Node rejects unknown methods before any handler; Kubernetes answers them with 405. */
+  /** Node rejects unknown methods before any handler; Kubernetes responds with 405. */
   #malformed(error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: TLSSocket): void {
     if (!socket.writable) {
       socket.destroy()
@@ -271,7 +275,7 @@ export class ApiServer {
     ].join("")
   }
 
-  /** Ends watches, lets short requests finish, then closes what is left. */
+  /** Ends watches, lets short requests finish, then closes the remaining connections. */
   async close(graceMs: number): Promise<void> {
     const closed = new Promise<void>(resolve => this.server.close(() => resolve()))
     for (const end of this.#open) end()
@@ -292,7 +296,7 @@ function attributesOf(info: ResourceRequest | PathRequest, query: URLSearchParam
   if (info.kind === "path") return { path: info.path, verb: info.verb }
   let name = info.name
   if (name === "" && (info.verb === "list" || info.verb === "watch" || info.verb === "deletecollection")) {
-    // A list that can only return one object is judged like a get of it.
+    // A list that can only return one object is authorized like a list of that name.
     const match = /^metadata\.name==?([^,=!]+)$/.exec(query.get("fieldSelector") ?? "")
     if (match?.[1] !== undefined) name = match[1]
   }

@@ -6,7 +6,7 @@ import type { User } from "../registry/context.js"
 
 export interface Share {
   readonly owner: string
-  /** May take the last places too, and as many as there are. */
+  /** May also take the reserved slots, without a per-user limit. */
   readonly system: boolean
 }
 

@@ -55,7 +55,7 @@ async function bodyAs(exchange: Exchange, kind: string, apiVersion: string, type
   }
 }
 
-/** true when the subresource was answered here. */
+/** Returns whether the subresource was handled here. */
 export async function handleSubresource(
   exchange: Exchange,
   registry: Registry,
@@ -265,7 +265,7 @@ async function handleBinding(exchange: Exchange, registry: Registry, target: Tar
   exchange.send(201, { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 })
 }
 
-/** No node runs anything here: a pod without a node has no log yet, one with a node names a node we cannot reach. */
+/** There are no nodes: a Pod without a node has no log yet, and the node of any other Pod cannot be reached. */
 async function handleLog(exchange: Exchange, registry: Registry, target: Target): Promise<void> {
   const pod = await registry.get(target.kind, target.namespace, target.name)
   const asked = exchange.query.get("container") ?? ""

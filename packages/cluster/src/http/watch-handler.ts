@@ -20,7 +20,7 @@ const DEFAULT_TIMEOUT = { least: 1800, more: 1800 }
 
 const lines = new WeakMap<JsonObject, Map<string, Buffer>>()
 
-/** Events that many watchers receive are printed once, and wait once, however many of them are slow. */
+/** An event that many watchers receive is serialized once and shares its bytes, however many of them are slow. */
 function lineOf({ type, object }: WatchEvent): Buffer {
   const known = lines.get(object)?.get(type)
   if (known !== undefined) return known

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// POST, PUT, PATCH and DELETE on objects and collections: from the body to the registry and back.
+// POST, PUT, PATCH and DELETE on objects and collections: from the body to the registry and back to the response.
 
 import { builtinResources } from "../kinds/resource-table.js"
 import { type StructNode, typeNamed } from "../kinds/type-table.js"
@@ -59,12 +59,12 @@ function expectedOf(kind: Kind): { kind: string; apiVersion: string; builtin: bo
   return { kind: kind.info.kind, apiVersion: kind.info.apiVersion, builtin: kind.builtin, type: typeOf(kind) }
 }
 
-/** The object's own namespace must be that of the path or left out, and its name must be that of the path. */
+/** The object's name, and its namespace unless omitted, must be those of the path. */
 function checkPlace(object: JsonObject, target: Target): void {
   const meta = metaOf(object)
   const namespace = asString(meta.namespace)
   const expected = target.kind.info.namespaced ? target.namespace : ""
-  // What lies outside namespaces needs none, whatever it says.
+  // The namespace of a cluster-scoped object is ignored.
   if (expected === "") delete meta.namespace
   else if (namespace !== "" && namespace !== expected)
     throw badRequest("the namespace of the provided object does not match the namespace sent on the request")
@@ -151,7 +151,7 @@ export async function handlePatch(exchange: Exchange, registry: Registry, target
     kind,
     context,
     transform: current => {
-      // Only now: a patch of what does not exist is not read.
+      // Parsed only here, because a patch of a missing object is not parsed.
       patch ??= parsePatch(type, body, context.fieldValidation)
       const object = applyPatch(kind, own, current ?? {}, patch, context)
       checkPlace(object, target)
@@ -165,7 +165,7 @@ export async function handlePatch(exchange: Exchange, registry: Registry, target
   sendObject(exchange, kind, written.object, accepted)
 }
 
-/** Admission sees a patch as the update it amounts to. */
+/** Admission treats a patch as an update. */
 function asUpdate(options: JsonObject): JsonObject {
   const { force: _, ...rest } = options
   return { ...rest, kind: "UpdateOptions" }
@@ -206,7 +206,7 @@ function applied(
   const title = `${asString(meta.namespace)}/${asString(meta.name)}; ${gvk}`
   const merged = applyConfiguration(current, config, registry.management(kind, context, "Apply"), options.force, title)
   const { object } = kind.decode(merged)
-  // Decoding shapes metadata as well, but managedFields are ours and stay.
+  // Decoding filters the metadata too, but the server's own managedFields are kept.
   const managed = metaOf(merged).managedFields
   if (managed !== undefined) metaOf(object).managedFields = managed
   if (current !== undefined && asString(meta.resourceVersion) === "")
@@ -215,7 +215,7 @@ function applied(
   return object
 }
 
-/** As Go prints a GroupVersionKind; an API version that is none is left out. */
+/** Formats a GroupVersionKind as Go does; an invalid API version is omitted. */
 function goKindName(apiVersion: string, kind: string): string {
   const parts = apiVersion.split("/")
   const [group, version] = parts.length === 1 ? ["", ...parts] : parts.length === 2 ? parts : ["", ""]
@@ -283,7 +283,7 @@ export async function handleDeleteCollection(exchange: Exchange, registry: Regis
     try {
       await deleteObject(registry, target.kind, context, options, document)
     } catch (error) {
-      // Another client may have deleted it meanwhile, which is the wanted result.
+      // Another client may have deleted it meanwhile, which is the desired result.
       if (!(error instanceof ApiError) || error.code !== 404) throw error
     }
   }
