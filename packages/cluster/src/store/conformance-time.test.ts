@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The same suite over all stores, as time goes on: watches, forgetting, opening again and closing, and random histories
-// against a naive model.
+// The second part of the suite over all stores, about behaviour over time: watches, compaction, reopening and closing,
+// and random histories against a naive model.
 
 import fc from "fast-check"
 import { describe, expect, inject, it } from "vitest"
@@ -15,7 +15,7 @@ overEngines(bench => {
   const { fresh, reopen, write } = bench
 
   describe("watch", () => {
-    it("brings what came after the revision, then what comes, in order, with what was before", async () => {
+    it("sends the changes after the revision, then new ones, in order, with the previous values", async () => {
       await fresh()
       const start = await write(put("/a/1", 1))
       await write(put("/b", 1))
@@ -32,7 +32,7 @@ overEngines(bench => {
       expect(events.every(({ revision }, i) => revision >= (events[i - 1]?.revision ?? start))).toBe(true)
     })
 
-    it("has told everything by the time the writer hears of it", async () => {
+    it("notifies watchers before the write resolves", async () => {
       await fresh()
       let last = 0
       bench.store.watch("/", bench.store.revision(), ({ revision }) => {
@@ -41,7 +41,7 @@ overEngines(bench => {
       for (let n = 0; n < 20; n++) expect(await write(put("/a", n))).toBe(last)
     })
 
-    it("is silent after close", async () => {
+    it("sends nothing after close", async () => {
       await fresh()
       const events: StoreEvent[] = []
       const watch = bench.store.watch("/", bench.store.revision(), event => events.push(event))
@@ -51,7 +51,7 @@ overEngines(bench => {
       expect(events).toHaveLength(1)
     })
 
-    it("waits for its revision where that is still to come", async () => {
+    it("waits for a revision in the future", async () => {
       await fresh()
       const first = await write(put("/a", 0))
       const events: number[] = []
@@ -63,7 +63,7 @@ overEngines(bench => {
       expect(events.at(-1)).toBe(third)
     })
 
-    it("throws where events are forgotten, and only there", async () => {
+    it("throws if the events are compacted, and only then", async () => {
       await fresh()
       const first = await write(put("/a", 1))
       const second = await write(put("/a", 2))
@@ -75,7 +75,7 @@ overEngines(bench => {
       expect(events.map(({ entry, previous }) => [entry?.object.n, previous?.object.n])).toEqual([[3, 2]])
     })
 
-    it("neither repeats nor skips for a watch that starts during a change", async () => {
+    it("neither repeats nor skips changes if it starts during a write", async () => {
       await fresh()
       const start = bench.store.revision()
       const fromHere: StoreEvent[] = []
@@ -94,7 +94,7 @@ overEngines(bench => {
       )
     })
 
-    it("joins a list without a seam while writers are at work", async () => {
+    it("continues a list without gaps while other clients write", async () => {
       await fresh()
       let writing = true
       const writer = (async () => {
@@ -120,7 +120,7 @@ overEngines(bench => {
   })
 
   describe("compact", () => {
-    it("keeps the newest of everything and may be asked twice, too early and too late", async () => {
+    it("keeps the newest version of every key, and may be repeated, early or late", async () => {
       await fresh()
       const first = await write(put("/a", 1))
       await write(put("/b", 1))
@@ -138,12 +138,12 @@ overEngines(bench => {
       expect(() => bench.store.watch("/", first, () => undefined)).toThrow(CompactedError)
     })
 
-    it("in the midst of writes takes nothing back when the store is opened again", async () => {
+    it("during writes undoes nothing when the store is reopened", async () => {
       await fresh()
       for (let round = 0; round < 10; round++) {
         const before = await write(put("/a", round))
         const writes = [write(put("/a", round + 1)), write(put(`/b/${round}`, round))]
-        // In some rounds the compaction comes before the writes are on their way, in others after.
+        // In some rounds the compaction starts before the writes, in others after.
         for (let turn = 0; turn < round % 4; turn++) await Promise.resolve()
         await Promise.all([bench.store.compact(before), ...writes])
         const revision = bench.store.revision()
@@ -157,7 +157,7 @@ overEngines(bench => {
     })
   })
 
-  describe("opening again", () => {
+  describe("reopening", () => {
     it("finds everything, never goes back and resumes watches", async () => {
       await fresh()
       const start = await write(put("/a", 1))
@@ -178,7 +178,7 @@ overEngines(bench => {
       expect(events.at(-1)?.key).toBe("/c")
     })
 
-    it("says why it does not open what another version wrote", async () => {
+    it("rejects the data of another version and says why", async () => {
       await fresh()
       await bench.store.close()
       await bench.place.setFormat(99)
@@ -190,7 +190,7 @@ overEngines(bench => {
   })
 
   describe("close", () => {
-    it("rejects writes from then on and leaves no writer waiting", async () => {
+    it("rejects later writes and leaves no writer waiting", async () => {
       await fresh()
       const waiting = Array.from({ length: 5 }, (_, n) =>
         bench.store.commit([], [put("/a", n)]).then(
@@ -204,7 +204,7 @@ overEngines(bench => {
     })
   })
 
-  it("behaves as the model does, whatever the history", async () => {
+  it("behaves like the model for random histories", async () => {
     await fc.assert(
       fc.asyncProperty(histories, async steps => {
         await play(await bench.engine.place(), steps)

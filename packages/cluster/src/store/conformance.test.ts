@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One behavioural suite over all stores: writes, and reads of the current and of past revisions.
+// One behavioural suite over all stores: writes, and reads of current and past revisions.
 
 import { describe, expect, it } from "vitest"
 import { CompactedError, FutureRevisionError, type StoreEvent } from "./store.js"
@@ -10,7 +10,7 @@ overEngines(bench => {
   const { fresh, reopen, write } = bench
 
   describe("commit", () => {
-    it("creates, replaces and deletes, with the revisions to tell them apart", async () => {
+    it("creates, replaces and deletes, and returns distinct revisions", async () => {
       await fresh()
       expect(await bench.store.get("/a")).toBeUndefined()
       const first = await write(put("/a", 1))
@@ -64,7 +64,7 @@ overEngines(bench => {
       expect(bench.store.revision()).toBeGreaterThanOrEqual(done ?? Number.NaN)
     })
 
-    it("takes the deletion of what is not there for no change", async () => {
+    it("does not count the deletion of a missing key as a change", async () => {
       await fresh()
       const made = await write(put("/a", 1))
       const events: StoreEvent[] = []
@@ -74,7 +74,7 @@ overEngines(bench => {
       expect(events).toEqual([])
     })
 
-    it("lets exactly one of many racers win", async () => {
+    it("lets exactly one of several concurrent writers win", async () => {
       await fresh()
       const answers = await Promise.all(
         Array.from({ length: 50 }, (_, n) => bench.store.commit([{ key: "/a", modRevision: 0 }], [put("/a", n)])),
@@ -103,7 +103,7 @@ overEngines(bench => {
       expect(await bench.store.get("/counter")).toMatchObject({ object: { n: 40 } })
     })
 
-    it("serves a writer that waits for each answer before the next write", async () => {
+    it("serves a writer that awaits each write before the next", async () => {
       await fresh()
       let last = bench.store.revision()
       for (let n = 0; n < 50; n++) {
@@ -113,7 +113,7 @@ overEngines(bench => {
       }
     })
 
-    it("keeps any text as it is", async () => {
+    it("stores any text unchanged", async () => {
       await fresh()
       const value = JSON.stringify({ text: ' {"} \n\t é 漢 🜲 \u0000', long: "x".repeat(500_000) })
       await write({ key: "/odd key {1}", value })
@@ -132,7 +132,7 @@ overEngines(bench => {
     }
   })
 
-  it("knows which revisions there are", async () => {
+  it("knows which revisions exist", async () => {
     await fresh()
     const made = await write(put("/a", 1))
     expect(await bench.store.reached(1)).toBe(true)
@@ -141,7 +141,7 @@ overEngines(bench => {
   })
 
   describe("range", () => {
-    it("is sorted, holds to its prefix and pages with limit and after", async () => {
+    it("is sorted, stays within its prefix and pages with limit and after", async () => {
       await fresh()
       for (const key of ["/b/2", "/a/1", "/b/10", "/b", "/b/1", "/c"]) await write(put(key, 1))
       expect(keysOf(await bench.store.range({ prefix: "/b/" }))).toEqual(["/b/1", "/b/10", "/b/2"])
@@ -155,7 +155,7 @@ overEngines(bench => {
       expect(keysOf(await bench.store.range({ prefix: "/b/", after: "/z" }))).toEqual([])
     })
 
-    it("has one order for all scripts, before and after it is opened again", async () => {
+    it("has one order for all scripts, also after reopening", async () => {
       await fresh()
       const names = ["/r/a", "/r/é", "/r/ｚ", "/r/😀"]
       for (const key of [...names].reverse()) await write(put(key, 1))
@@ -174,7 +174,7 @@ overEngines(bench => {
       expect(keysOf(await bench.store.range({ prefix: "/r/" }))).toEqual(names.slice(0, 3))
     })
 
-    it("reads the past as it was", async () => {
+    it("reads past revisions", async () => {
       await fresh()
       const first = await write(put("/a", 1))
       const second = await write(put("/b", 1))

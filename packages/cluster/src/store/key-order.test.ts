@@ -3,7 +3,7 @@ import fc from "fast-check"
 import { expect, it } from "vitest"
 import { compareKeys } from "./key-order.js"
 
-it("is the order of the keys' bytes", () => {
+it("orders keys by their bytes", () => {
   const key = fc.string({
     unit: fc.oneof(
       fc.constantFrom("/", "a", "z", "ｚ", "😀", "\u{10ffff}", "\uffff"),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one order of keys: by code point, which is also the order of their UTF-8 bytes on disk and in etcd. JavaScript's
-// own `<` compares UTF-16 units and puts 😀 before ｚ; role names may contain both, and two orders would lose keys.
+// The order of keys: by code point, which is also the order of their UTF-8 bytes on disk and in etcd. JavaScript's `<`
+// compares UTF-16 units and puts 😀 before ｚ. Names of roles may contain both, and with two different orders keys would
+// be lost.
 
 const FIRST_SURROGATE = 0xd800
 
@@ -14,7 +15,7 @@ export function compareKeys(a: string, b: string): number {
   return a.length - b.length
 }
 
-/** Surrogates stand for code points above all others, so they rank last. */
+/** Surrogates represent code points above all others, so they rank last. */
 function rank(unit: number): number {
   if (unit < FIRST_SURROGATE) return unit
   return unit < 0xe000 ? unit + 0x10000 : unit

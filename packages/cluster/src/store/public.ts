@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What other packages may use of the stores: the interface, and repairing an embedded store.
+// Exports of the stores for other packages: the interface, and the repair of an embedded store.
 
-/** Keeps what can be read of a damaged embedded store. */
+/** Recovers what can be read of a damaged embedded store. */
 export { repairEmbeddedStore } from "./embedded/repair.js"
-/** What a store of one's own has to promise; store/conformance.test.ts holds any to it. */
+/** The interface that every store implements; store/conformance.test.ts tests it. */
 export type { Store } from "./store.js"

@@ -5,7 +5,7 @@
 import type { JsonObject } from "../value.js"
 import { parseTrusted } from "../wire/json.js"
 
-/** One version of one key. Shared between readers and never changed. */
+/** One version of one key. It is shared between readers and never changed. */
 export class Entry {
   #object: JsonObject | undefined
 
@@ -18,7 +18,7 @@ export class Entry {
 
   /** The stored document, parsed once. */
   get object(): JsonObject {
-    // The store holds only documents this server wrote, and they are objects.
+    // The store contains only documents that this server wrote, and they are objects.
     this.#object ??= parseTrusted(this.value) as JsonObject
     return this.#object
   }
@@ -27,14 +27,14 @@ export class Entry {
 export interface StoreEvent {
   readonly revision: number
   readonly key: string
-  /** Absent when the key was deleted. */
+  /** Absent if the key was deleted. */
   readonly entry?: Entry | undefined
   readonly previous?: Entry | undefined
 }
 
 export interface Compare {
   readonly key: string
-  /** The version that must stand; 0: the key must not exist. */
+  /** The version that the key must have; 0: the key must not exist. */
   readonly modRevision: number
 }
 
@@ -42,7 +42,7 @@ export type Write = { readonly key: string; readonly value: string } | { readonl
 
 export interface RangeRequest {
   readonly prefix: string
-  /** Read as of this revision; the newest when left out. */
+  /** The revision to read; the newest if omitted. */
   readonly revision?: number
   readonly limit?: number
   /** Only keys after this one. */
@@ -52,7 +52,7 @@ export interface RangeRequest {
 export interface RangeResult {
   readonly entries: Entry[]
   readonly revision: number
-  /** How many keys of the range follow the last entry. */
+  /** The number of keys in the range after the last entry. */
   readonly remaining: number
 }
 
@@ -62,22 +62,27 @@ export interface Watch {
 
 export interface Store {
   /**
-   * The same store for decisions that Kubernetes, too, takes from a cache (roles, webhooks, accounts): its reads send
-   * no request and show this process's own writes at once, other servers' writes a moment later. It looks up unknown
-   * keys.
+   * The same store for decisions that Kubernetes also makes from a cache (roles, webhooks, accounts). Its reads send no
+   * request. They include this process's own writes at once, and other servers' writes a moment later. Unknown keys are
+   * looked up in the store.
    */
   recent(): Store
   get(key: string): Promise<Entry | undefined>
   range(request: RangeRequest): Promise<RangeResult>
-  /** All compares hold and everything is written durably, or nothing is and undefined comes back. */
+  /**
+   * Writes everything durably if all compares match and returns the revision; otherwise writes nothing and returns
+   * undefined.
+   */
   commit(compares: readonly Compare[], writes: readonly Write[]): Promise<number | undefined>
-  /** Events after the revision, in order, without gap or repetition; throws CompactedError if they are forgotten. */
+  /**
+   * Sends events after the revision, in order, without gap or repetition. Throws CompactedError if they are compacted.
+   */
   watch(prefix: string, after: number, listener: (event: StoreEvent) => void): Watch
   revision(): number
-  /** Whether there is such a revision yet; where only another server knows it, waits a moment to catch up. */
+  /** Whether the revision exists yet. If only another server knows it, waits a moment to catch up. */
   reached(revision: number): Promise<boolean>
   compactedRevision(): number
-  /** Forgets history up to and including the revision. */
+  /** Removes history up to and including the revision. */
   compact(revision: number): Promise<void>
   close(): Promise<void>
 }
@@ -91,7 +96,7 @@ export class CompactedError extends Error {
   }
 }
 
-/** A read at a revision that does not exist yet. */
+/** Thrown by a read at a revision that does not exist yet. */
 export class FutureRevisionError extends Error {
   constructor(readonly current: number) {
     super(`revision is in the future, current is ${current}`)

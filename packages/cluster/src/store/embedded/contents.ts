@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and verifies the whole contents of a store: every record by its checksum, the objects by their count, the log by
-// the continuity of its revisions and the resulting objects, and everything by the high-water mark.
+// Reads and verifies the whole contents of a store: every record by its checksum, the number of objects, the continuity
+// of the log's revisions, the objects that the log results in, and the newest revision by the high-water mark.
 
 import type { ClassicLevel } from "classic-level"
 import { messageOf } from "../../message-of.js"
@@ -12,15 +12,15 @@ import { NO_OBJECTS, readObject, replaced, unseal } from "./record.js"
 export type Database = ClassicLevel<string, string>
 
 export interface Contents {
-  /** In the order of their keys; only those that are intact. */
+  /** Sorted by key; only intact objects. */
   readonly objects: readonly Entry[]
-  /** Oldest first; only changes that are intact. */
+  /** Oldest first; only intact changes. */
   readonly log: readonly StoreEvent[]
-  /** What is missing or damaged; empty if nothing is. */
+  /** What is missing or damaged; empty if the store is intact. */
   readonly damage: readonly string[]
 }
 
-/** `mark`: the highest revision that was acknowledged. */
+/** `mark` is the highest acknowledged revision. */
 export async function readContents(db: Database, meta: Meta, mark: number): Promise<Contents> {
   const damage: string[] = []
   const objects: Entry[] = []
@@ -34,7 +34,7 @@ export async function readContents(db: Database, meta: Meta, mark: number): Prom
         else take(key, intact)
       }
     } catch (error) {
-      // LevelDB noticed the damage itself; it gives no more of the range.
+      // LevelDB detected the damage itself and returns no more of the range.
       damage.push(messageOf(error))
     }
   }
@@ -58,7 +58,7 @@ export async function isEmpty(db: Database): Promise<boolean> {
 
 function gaps(log: readonly StoreEvent[], { compacted, revision: newest }: Meta): readonly string[] {
   const found: string[] = []
-  // A new store begins at its first revision, without a change.
+  // A new store begins at its first revision, which has no change.
   let last = Math.max(compacted, EMPTY.revision)
   for (const { revision } of [...log, { revision: newest + 1 }]) {
     if (revision > last + 1) found.push(`the changes of revisions ${last + 1} to ${revision - 1} are missing`)
@@ -68,7 +68,7 @@ function gaps(log: readonly StoreEvent[], { compacted, revision: newest }: Meta)
   return found
 }
 
-/** Objects that are not what the newest change of the log made them. */
+/** Objects that differ from the newest change in the log. */
 function unlike(objects: readonly Entry[], log: readonly StoreEvent[]): readonly string[] {
   const revisions = new Map(objects.map(({ key, modRevision }) => [key, modRevision]))
   const newest = new Map(log.map(({ key, entry }) => [key, entry?.modRevision]))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A store whose files were damaged serves everything that was acknowledged, or does not open.
+// A store with damaged files either serves everything that was acknowledged, or does not open.
 
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -17,7 +17,7 @@ const put = (key: string, n: number) => ({ key, value: JSON.stringify({ n, text:
 let folders = 0
 const fresh = (): string => join(root, String(folders++))
 
-/** As a crash leaves it: everything acknowledged is on disk, some of it in tables and some only in the log. */
+/** The files after a crash: everything acknowledged is on disk, some of it in tables and some only in the log. */
 async function crashed(): Promise<{ readonly folder: string; readonly served: string }> {
   const folder = fresh()
   const before = await openEmbeddedStore(folder)
@@ -39,7 +39,7 @@ async function everything(store: Awaited<ReturnType<typeof openEmbeddedStore>>):
   return JSON.stringify([revision, entries.map(({ key, value, modRevision }) => [key, modRevision, value])])
 }
 
-/** What a damaged copy serves; "not opened" if it says that writes are missing. */
+/** The contents that a damaged copy serves, or "not opened" if the store reports missing writes. */
 async function servedBy(folder: string): Promise<string> {
   try {
     const store = await openEmbeddedStore(folder)
@@ -79,7 +79,7 @@ it("serves all acknowledged data or does not open, whatever is damaged", async (
     const found = await servedBy(copy)
     if (found === "not opened") {
       rejected++
-      // Nor does it open at the second attempt, when LevelDB has thrown away what it could not read.
+      // The second attempt must fail too, although LevelDB has discarded the unreadable parts by then.
       expect(await servedBy(copy)).toBe("not opened")
     } else expect(found).toBe(served)
     rmSync(copy, { recursive: true, force: true })
@@ -97,13 +97,13 @@ it.each(["k/old/5", "l0000000000001f"])("does not open when the record `%s` was 
   await expect(openEmbeddedStore(folder)).rejects.toThrow(`the record \`${key}\` does not match its checksum`)
 })
 
-it("does not open without its files, instead of beginning an empty store", async () => {
+it("does not open without its files, instead of creating an empty store", async () => {
   const { folder } = await crashed()
   for (const name of readdirSync(folder)) if (name !== "high-water-mark") rmSync(join(folder, name))
   expect(await servedBy(folder)).toBe("not opened")
 })
 
-it("names the revisions that are missing and the command that accepts the loss", async () => {
+it("names the missing revisions and the command that accepts the loss", async () => {
   const { folder } = await crashed()
   for (const name of readdirSync(folder)) if (name.endsWith(".log")) truncateSync(join(folder, name), 200)
   await expect(openEmbeddedStore(folder)).rejects.toMatchObject({
@@ -130,7 +130,7 @@ it("repairs a store, keeps the damaged files and reuses no revision", async () =
   await store.close()
 })
 
-it("does not repair a store that is in use, and changes nothing of one in good order", async () => {
+it("does not repair a store that is in use, and does not change an intact one", async () => {
   const { folder, served } = await crashed()
   const store = await openEmbeddedStore(folder)
   await expect(repairEmbeddedStore(folder, true)).rejects.toMatchObject({ code: "store-locked" })
@@ -158,7 +158,7 @@ it("opens a store of format 1, whose records have no checksums, and rewrites it"
   }
 })
 
-it("does not open a store of format 1 with a change missing", async () => {
+it("does not open a store of format 1 with a missing change", async () => {
   const folder = fresh()
   const db = new ClassicLevel<string, string>(folder)
   await db.batch([

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The highest acknowledged revision, in a file beside LevelDB's own. A store that lost the tail of its log looks like an
+// The highest acknowledged revision, in a file beside LevelDB's own. A store that lost the end of its log looks like an
 // intact older store; only this file shows that there was more. INVARIANT: it is written after LevelDB has synced a
-// batch, so it is never ahead of the disk. The kernel writes it back: only a power failure can lose it, and then an older
-// mark only detects less.
+// batch, so it is never ahead of the disk. The kernel writes it back later, so a power failure can lose the newest
+// mark, and an older mark only detects less.
 
 import { closeSync, constants, fdatasync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs"
 import { join } from "node:path"
 import { seal, unseal } from "./record.js"
 
 const NAME = "high-water-mark"
-/** Two slots written in turn, so that a write cut in half leaves the one before it. */
+/** Two slots are written alternately, so that an incomplete write leaves the previous mark intact. */
 const SLOT_LENGTH = 32
 const SYNC_EVERY_MS = 1_000
 
@@ -22,7 +22,7 @@ export class HighWaterMark {
     this.#file = file
   }
 
-  /** Undefined if there is none, "damaged" if it cannot be read. */
+  /** Returns undefined if there is no file, and "damaged" if it cannot be read. */
   static read(folder: string): number | "damaged" | undefined {
     let text: string
     try {
@@ -36,9 +36,9 @@ export class HighWaterMark {
     return revisions.length === 0 ? "damaged" : Math.max(...revisions)
   }
 
-  /** On disk when this returns. */
+  /** The mark is on disk when this returns. */
   static write(folder: string, revision: number): HighWaterMark {
-    // Not truncated: a crash here must leave a mark behind.
+    // The file is not truncated, so that a crash here does not lose the previous mark.
     const mark = new HighWaterMark(openSync(join(folder, NAME), constants.O_RDWR | constants.O_CREAT, 0o600))
     mark.set(revision)
     fsyncSync(mark.#file)
@@ -53,7 +53,7 @@ export class HighWaterMark {
     this.#slot = 1 - this.#slot
     this.#sync ??= setTimeout(() => {
       this.#sync = undefined
-      // The kernel writes it back sooner or later; a failure here changes only when.
+      // The kernel writes the mark back anyway; a failure only delays that.
       fdatasync(this.#file, () => undefined)
     }, SYNC_EVERY_MS).unref()
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The newest version of every key, in memory and sorted, so that reads never touch the disk. Lookups use binary search; a
+// The newest version of every key, sorted in memory, so that reads never access the disk. Lookups use binary search; a
 // prefix is a contiguous range.
 
 import { compareKeys } from "../key-order.js"
@@ -9,7 +9,7 @@ export class KeySpace {
   readonly #entries = new Map<string, Entry>()
   #keys: string[] = []
 
-  /** For loading: keys must come sorted. */
+  /** Called while loading, with sorted keys. */
   load(entry: Entry): void {
     this.#keys.push(entry.key)
     this.#entries.set(entry.key, entry)

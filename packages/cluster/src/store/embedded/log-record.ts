@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The log of changes in LevelDB: one record per revision, under a key that sorts by it.
+// The log of changes in LevelDB: one record per revision, with a key that sorts by revision.
 
 import { Entry, type StoreEvent } from "../store.js"
 
 interface LogRecord {
   readonly k: string
-  /** Value, create revision. Absent: deleted. */
+  /** Value and create revision; absent for a deletion. */
   readonly v?: string
   readonly c?: number
-  /** Previous value, create revision, modification revision. */
+  /** Previous value, create revision and modification revision. */
   readonly pv?: string
   readonly pc?: number
   readonly pm?: number
@@ -18,7 +18,7 @@ export const logKey = (revision: number): string => `l${revision.toString(16).pa
 
 export const revisionOf = (key: string): number => Number.parseInt(key.slice(1), 16)
 
-/** `text`: as `toRecord` wrote it. */
+/** `text` is a record written by `toRecord`. */
 export function fromRecord(revision: number, text: string): StoreEvent {
   const { k: key, v, c, pv, pc, pm } = JSON.parse(text) as LogRecord
   return {

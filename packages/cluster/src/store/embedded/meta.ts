@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A store's record about itself (`m`). It stays plain JSON with its checksum inside, so that every version can read the
+// The store's metadata record (`m`). It is plain JSON that contains its checksum, so that every version can read the
 // format number of a store it does not support. Format 1 had no checksums.
 
 import { checksum, NO_OBJECTS, type Tally } from "./record.js"
 
 export const META_KEY = "m"
 export const FORMAT = 2
-/** Without checksums. */
+/** The format without checksums. */
 export const FIRST_FORMAT = 1
 
 export interface Meta {
@@ -23,7 +23,7 @@ export function metaText({ revision, compacted, tally }: Meta): string {
   return JSON.stringify({ ...JSON.parse(text), checksum: checksum(META_KEY, text) })
 }
 
-/** "damaged" if it is not what was written. */
+/** Returns "damaged" if the checksum or the content is invalid. */
 export function readMeta(text: string): Meta | "damaged" {
   try {
     const { checksum: written, ...fields } = JSON.parse(text)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The embedded store: LevelDB has the newest version of each key (`k`), the log of changes by revision (`l`) and one
-// record about itself (`m`). Concurrent writers share one synced batch. A change reaches memory and watchers only after
-// it is on disk, so no client ever sees a change that a crash could undo. The store opens only if every acknowledged
-// change is there.
+// The embedded store. LevelDB has the newest version of each key (`k`), the log of changes by revision (`l`) and a
+// metadata record (`m`). Concurrent writers share one synced batch. A change reaches memory and watchers only after it
+// is on disk, so no client ever sees a change that a crash could undo. The store opens only if every acknowledged
+// change is present.
 
 import { mkdir } from "node:fs/promises"
 import { ClassicLevel } from "classic-level"
@@ -30,11 +30,11 @@ import { EMPTY, FIRST_FORMAT, FORMAT, META_KEY, type Meta, metaText, readMeta } 
 import { objectKey, objectText, replaced, seal } from "./record.js"
 import { rewrite } from "./rewrite.js"
 
-/** Changes kept for watchers and continued lists, whatever their age. */
+/** The number of changes kept for watchers and paged lists, whatever their age. */
 const MAX_LOG = 100_000
-/** Between two attempts to open the database again. */
+/** The minimum time between two attempts to reopen the database. */
 const RECOVERY_PAUSE_MS = 500
-/** Of one damaged store; a list of thousands says no more than its beginning. */
+/** The number of damages that an error names. */
 const MAX_NAMED = 5
 
 interface Pending {
@@ -53,16 +53,16 @@ interface Watcher {
 export const databaseIn = (folder: string): Database =>
   new ClassicLevel(folder, { keyEncoding: "utf8", valueEncoding: "utf8" })
 
-/** `makeDatabase`: tests pass one whose disk fails. */
+/** Tests pass `makeDatabase` to simulate a failing disk. */
 export async function openEmbeddedStore(folder: string, makeDatabase = databaseIn): Promise<Store> {
-  // The store holds Secrets, and LevelDB creates its files readable for everyone.
+  // The store contains Secrets, and LevelDB creates its files readable for all users.
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const isFirst = HighWaterMark.read(folder) === undefined
-  // A database opens itself, with default options, unless `open` is called in the tick that made it. It would then create the
-  // folder for everyone to read, or an empty store in place of a lost one.
+  // A database that is not opened in the tick that created it opens itself with default options. It would then create a
+  // folder that all users can read, or an empty store in place of a lost one.
   const db = makeDatabase(folder)
   try {
-    // Where there was a store, LevelDB must not make an empty one over what is left of its files.
+    // If there was a store before, LevelDB must not create an empty one over its remaining files.
     await db.open({ createIfMissing: isFirst })
   } catch (error) {
     if (!isFirst && !isLocked(error)) throw damagedStore(folder, [describe(error)])
@@ -81,12 +81,12 @@ export async function openEmbeddedStore(folder: string, makeDatabase = databaseI
   }
 }
 
-/** Everything in the store. Fails closed: throws if anything that was acknowledged is missing. */
+/** Reads the whole store. Fails closed: throws if anything acknowledged is missing. */
 async function readStore(db: Database, folder: string): Promise<{ readonly meta: Meta; readonly contents: Contents }> {
   const mark = HighWaterMark.read(folder)
   if (mark === "damaged") throw damagedStore(folder, ["the file `high-water-mark` cannot be read"])
   const meta = await readAboutStore(db, folder)
-  // Since format 2 every store has a mark; without it, an older state would pass for the newest.
+  // Since format 2 every store has a mark. Without it, an older state would be taken for the newest.
   if (mark === undefined && meta !== EMPTY && meta.format === FORMAT)
     throw damagedStore(folder, ["the file `high-water-mark` is missing"])
   const contents = await readContents(db, meta, mark ?? EMPTY.revision)
@@ -97,7 +97,7 @@ async function readStore(db: Database, folder: string): Promise<{ readonly meta:
 
 async function readAboutStore(db: Database, folder: string): Promise<Meta> {
   const text = await db.get(META_KEY)
-  // A store that never held anything has no record about itself; the high-water mark tells whether it ever did.
+  // A store that was never written has no metadata record; the high-water mark tells whether it was written.
   if (text === undefined && (await isEmpty(db))) return EMPTY
   const meta = text === undefined ? "damaged" : readMeta(text)
   if (meta === "damaged") throw damagedStore(folder, ["its record about itself is missing or damaged"])
@@ -137,7 +137,7 @@ class EmbeddedStore implements Store {
   #recovery: Promise<void> | undefined
   #recoverAfter = 0
   readonly #mark: HighWaterMark
-  /** Since the compacted revision. */
+  /** Changes since the compacted revision. */
   #log: StoreEvent[]
 
   constructor(
@@ -151,7 +151,7 @@ class EmbeddedStore implements Store {
     this.#log = log
   }
 
-  /** There are no other servers. */
+  /** There are no other servers, so all reads are recent. */
   recent(): Store {
     return this
   }
@@ -182,7 +182,7 @@ class EmbeddedStore implements Store {
     return { entries: taken, revision: at, remaining: entries.length - taken.length }
   }
 
-  /** Undoes what happened after the revision, newest change first. */
+  /** Undoes the changes after the revision, newest first. */
   #asOf(entries: Entry[], prefix: string, revision: number): Entry[] {
     if (revision < this.meta.compacted) throw new CompactedError(revision, this.meta.revision)
     const state = new Map(entries.map(entry => [entry.key, entry]))
@@ -209,7 +209,7 @@ class EmbeddedStore implements Store {
   }
 
   async #flush(): Promise<void> {
-    // Let everyone who is ready to write in this turn join the batch.
+    // Writers that are ready in this tick join the batch.
     await Promise.resolve()
     while (this.#queue.length > 0) {
       const batch = this.#queue
@@ -242,8 +242,8 @@ class EmbeddedStore implements Store {
           this.#apply(events, overlay, meta)
         })
       } catch (error) {
-        // Fail closed: what did not reach the disk is neither visible nor acknowledged. It may have reached it all the
-        // same, so its revisions must not be given out again: no further write until the database says what it holds.
+        // Fail closed: a failed write is neither visible nor acknowledged. It may still have reached the disk, so its
+        // revisions must not be reused: no further write until the database has been reopened and read.
         this.#failed = unwritable(error)
         for (const { reject } of [...batch, ...this.#queue]) reject(this.#failed)
         this.#queue = []
@@ -252,11 +252,11 @@ class EmbeddedStore implements Store {
       for (const [pending, answer] of answers) pending.resolve(answer)
       if (this.#log.length > MAX_LOG) await this.#trim()
     }
-    // In the same turn as the last look at the queue: a writer who comes after it must start the next flush.
+    // In the same tick as the last check of the queue, so that a later writer starts the next flush.
     this.#flushing = undefined
   }
 
-  /** Resolves when writes may go on. Everything is read from memory meanwhile. */
+  /** Resolves when writes may continue. Reads are served from memory meanwhile. */
   async #recovered(failure: ClusterError): Promise<void> {
     if (this.#recovery === undefined) {
       if (Date.now() < this.#recoverAfter) throw failure
@@ -269,7 +269,10 @@ class EmbeddedStore implements Store {
     })
   }
 
-  /** What failed is on disk as a whole or not at all; what is there has happened, and is told now. */
+  /**
+   * A failed batch is on disk completely or not at all. If it is on disk, it counts as written, and watchers are
+   * notified now.
+   */
   async #recover(): Promise<void> {
     await this.db.close()
     await this.db.open({ createIfMissing: false })
@@ -280,12 +283,12 @@ class EmbeddedStore implements Store {
   }
 
   async #trim(): Promise<void> {
-    // A disk that fails here fails the next write too, and that one has someone to tell.
+    // If the disk fails here, the next write fails too and reports the error to its caller.
     await this.compact(this.#log[this.#log.length >> 1]?.revision ?? 0).catch(() => undefined)
   }
 
   #apply(events: StoreEvent[], overlay: Map<string, Entry | undefined>, meta: Meta): void {
-    // History may have been forgotten while the change was on its way to disk.
+    // A compaction may have advanced while the change was written to disk.
     this.meta = { ...meta, compacted: this.meta.compacted }
     for (const [key, entry] of overlay) {
       if (entry === undefined) this.keys.delete(key)
@@ -294,7 +297,7 @@ class EmbeddedStore implements Store {
     for (const event of events) this.#publish(event)
   }
 
-  /** Commits and compactions both rewrite the record about the store, so they take turns. */
+  /** Commits and compactions both rewrite the metadata record, so they run one after the other. */
   #exclusive(work: () => Promise<void>): Promise<void> {
     const done = this.#turn.then(work)
     this.#turn = done.catch(() => undefined)
@@ -325,12 +328,12 @@ class EmbeddedStore implements Store {
   #publish(event: StoreEvent): void {
     this.#log.push(event)
     for (const watcher of this.#watchers) {
-      // Someone who came in the middle of a batch may have been told of this change already.
+      // A watcher that started during the batch may have received this change already.
       if (event.revision <= watcher.after || !event.key.startsWith(watcher.prefix)) continue
       try {
         watcher.listener(event)
       } catch (error) {
-        // The write counts whatever its listeners do: an error in a listener must not fail the writer.
+        // An error in a listener must not fail the write, which has already taken effect.
         queueMicrotask(() => {
           throw error
         })

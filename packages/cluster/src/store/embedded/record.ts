@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records in LevelDB: the checksum of key and text, then the text. LevelDB verifies tables only when it compacts them,
-// and silently drops unreadable parts of its log, so the store checks each record itself.
+// and silently drops unreadable parts of its log, so the store verifies each record itself.
 
 import { crc32 } from "node:zlib"
 import { Entry } from "../store.js"
 
 const CHECKSUM_LENGTH = 8
 
-/** What a store holds: how many objects, and the sum of their checksums, which no lost or reverted object leaves as it was. */
+/** The number of objects and the sum of their checksums. A lost or reverted object changes the sum. */
 export interface Tally {
   readonly objects: number
   readonly sum: number
@@ -20,7 +20,7 @@ export const checksum = (key: string, text: string): number => crc32(text, crc32
 export const seal = (key: string, text: string): string =>
   `${checksum(key, text).toString(16).padStart(CHECKSUM_LENGTH, "0")} ${text}`
 
-/** Undefined if the record is not what `seal` wrote under this key. */
+/** Returns undefined if `seal` did not write the record under this key. */
 export function unseal(key: string, record: string): string | undefined {
   const text = record.slice(CHECKSUM_LENGTH + 1)
   return seal(key, text) === record ? text : undefined

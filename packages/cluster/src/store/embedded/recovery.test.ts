@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A disk that rejects a write, and one that writes it and reports an error.
+// Failed writes: the disk rejects a write, or writes it and reports an error.
 
 import { mkdtempSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -46,7 +46,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-it("is read while nothing can be written, and written again when there is room", async () => {
+it("serves reads while writes fail, and accepts writes again when the disk has space", async () => {
   const trouble = await open()
   const events: string[] = []
   store.watch("/", store.revision(), ({ key }) => events.push(key))
@@ -66,7 +66,7 @@ it("is read while nothing can be written, and written again when there is room",
   expect(events).toEqual(["/a", "/b"])
 })
 
-it("tells what reached the disk although it was called lost, and gives no revision out twice", async () => {
+it("publishes a failed write that reached the disk, and reuses no revision", async () => {
   const trouble = await open()
   const events: [string, number][] = []
   store.watch("/", store.revision(), ({ key, revision }) => events.push([key, revision]))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recovers what can be read of a damaged store, when the user accepts that the rest is lost. The damaged files stay
-// beside the store. Revisions continue above every revision that was ever acknowledged, so no client mistakes a new one
-// for an old one.
+// beside the store. Revisions continue above every acknowledged revision, so no client mistakes a new one for an old
+// one.
 
 import { cp, mkdir, rename, rm } from "node:fs/promises"
 import { ClassicLevel } from "classic-level"
@@ -16,9 +16,9 @@ import { rewrite } from "./rewrite.js"
 
 export interface Salvage {
   readonly damage: readonly string[]
-  /** Objects that can be kept. */
+  /** The number of objects that can be kept. */
   readonly objects: number
-  /** Where the damaged files are; undefined if nothing was changed. */
+  /** The folder of the damaged files; undefined if nothing was changed. */
   readonly damagedFolder: string | undefined
 }
 
@@ -37,7 +37,7 @@ export async function repairEmbeddedStore(folder: string, accept: boolean): Prom
       return { damage: contents.damage, objects: objects.length, damagedFolder: undefined }
     const fresh = `${folder}.repaired`
     await rm(fresh, { recursive: true, force: true })
-    // The store holds Secrets, and LevelDB would create the folder readable for everyone.
+    // The store contains Secrets, and LevelDB would create the folder readable for all users.
     await mkdir(fresh, { mode: 0o700 })
     const target: Database = new ClassicLevel(fresh)
     await target.open()
@@ -58,7 +58,7 @@ async function checkNotInUse(folder: string): Promise<void> {
     await db.open({ createIfMissing: false })
     await db.close()
   } catch (error) {
-    // Whatever else keeps it from opening is what it is repaired for.
+    // Any other reason why it does not open is what the repair is for.
     if (isLocked(error)) throw new ClusterError("store-locked", `the store in \`${folder}\` is in use; stop its server`)
   }
 }
@@ -92,7 +92,7 @@ async function salvage(
   }
 }
 
-/** The log holds changed objects as well, so what is missing in one place may be in the other. */
+/** The log contains changed objects too, so an object that is missing in one place may be in the other. */
 function newestObjects({ objects, log }: Contents): readonly Entry[] {
   const newest = new Map(objects.map(entry => [entry.key, entry]))
   for (const { key, revision, entry } of log) {

@@ -16,7 +16,7 @@ export async function rewrite(
 ): Promise<Meta> {
   const tally = objects.reduce((sum, entry) => replaced(sum, undefined, entry), NO_OBJECTS)
   const meta: Meta = { format: FORMAT, revision, compacted: revision, tally }
-  // Before the first record of this format: a store of this format without a mark counts as damaged.
+  // Written before the first record of this format, because a store of this format without a mark counts as damaged.
   HighWaterMark.write(folder, revision).close()
   const batch = db.batch()
   for (const entry of objects) {

@@ -32,7 +32,7 @@ export class Calls {
   readonly range = async (request: RangeRequest): Promise<RangeResponse> =>
     await this.connection.repeatedly("/etcdserverpb.KV/Range", encodeRange(request), decodeRange)
 
-  /** Never repeated: see `writeFailure`. */
+  /** Never retried: see `writeFailure`. */
   readonly txn = async (request: TxnRequest): Promise<TxnResponse> => {
     try {
       return await this.connection.once("/etcdserverpb.KV/Txn", encodeTxn(request), decodeTxn)
@@ -41,7 +41,7 @@ export class Calls {
     }
   }
 
-  /** Everything in the range as of one revision, in pages that neither side has to hold as one message. */
+  /** Reads everything in the range at one revision, in pages, so that neither side holds it in one message. */
   async readAll(range: { key: string; rangeEnd: string }, revision?: number): Promise<WholeState> {
     const state: KeyValue[] = []
     let { key } = range

@@ -28,7 +28,7 @@ describe("endpoints", () => {
   })
 })
 
-it("reads from the next endpoint where the first is gone, all who do at once (needs etcd)", {
+it("reads from the next endpoint if the first is down, for all callers at once (needs etcd)", {
   tags: ["needs/etcd"],
 }, async () => {
   const server = await EtcdProcess.start()
@@ -73,7 +73,7 @@ describe("etcd behind TLS (needs etcd)", { tags: ["needs/etcd"] }, () => {
     await store.close()
   })
 
-  it("is not opened without the client's certificate or the right authority", async () => {
+  it("rejects a client without a certificate, and a server of another authority", async () => {
     const { certificate, key } = await authority.issue("client")
     for (const tls of [{ ca: authority.ca }, { certificate, key }])
       await expect(openEtcdStore({ endpoints: [server.endpoint], tls, timeoutMs: 500 })).rejects.toMatchObject({
@@ -94,7 +94,7 @@ describe("etcd with users (needs etcd)", { tags: ["needs/etcd"] }, () => {
   })
   afterAll(() => server.stop())
 
-  it("accepts a log-in, also after etcd has forgotten it", async () => {
+  it("accepts a login, also after etcd has forgotten it", async () => {
     const user = { name: "root", password: "secret" }
     const store = await openEtcdStore({ endpoints: [server.endpoint], user })
     const heard: number[] = []
@@ -114,7 +114,7 @@ describe("etcd with users (needs etcd)", { tags: ["needs/etcd"] }, () => {
     await store.close()
   })
 
-  it("names the user whose log-in failed, and fails without one", async () => {
+  it("names the user whose login failed, and fails without one", async () => {
     const user = { name: "root", password: "wrong" }
     await expect(openEtcdStore({ endpoints: [server.endpoint], user })).rejects.toMatchObject({
       code: "store-rejected",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The connection to an etcd cluster: one channel per endpoint with failover to the next, TLS, and login by name or client
-// certificate. Every call has a deadline. A call is only retried if its caller allows it.
+// The connection to an etcd cluster: one channel per endpoint with failover to the next, TLS, and login by user name or
+// client certificate. Every call has a deadline. A call is only retried if its caller allows it.
 
 import { createSecureContext } from "node:tls"
 import {
@@ -17,20 +17,20 @@ import { isPassing, isServiceError, isStaleToken } from "./failure.js"
 import { decodeText, decodeWatch, encodeAuthenticate, type WatchResponse } from "./messages.js"
 
 export interface EtcdOptions {
-  /** `http://host:2379`, `https://host:2379` or `host:2379`; the first that answers is used. */
+  /** `http://host:2379`, `https://host:2379` or `host:2379`; the first endpoint that responds is used. */
   readonly endpoints: readonly string[]
-  /** PEM. A certificate and key of its own where etcd asks for one. */
+  /** PEM. A client certificate and key if etcd requires them. */
   readonly tls?: { ca?: Buffer; certificate?: Buffer; key?: Buffer }
-  /** Log-in where etcd's own authentication is on. */
+  /** Credentials if etcd's own authentication is enabled. */
   readonly user?: { name: string; password: string }
-  /** Everything lives under this key. Default `/merlon`. */
+  /** The prefix of all keys. Default `/merlon`. */
   readonly prefix?: string
-  /** How long a call may take, connecting included. Default 5 s. */
+  /** The timeout of a call, including connecting. Default 5 s. */
   readonly timeoutMs?: number
 }
 
 const DEFAULT_TIMEOUT_MS = 5_000
-/** etcd rejects pings more often than every 5 s; a dead peer is noticed after both together. */
+/** etcd rejects pings more often than every 5 s. A dead peer is detected after the sum of both times. */
 const KEEPALIVE_MS = 10_000
 const KEEPALIVE_TIMEOUT_MS = 5_000
 const RETRY_MS = 100
@@ -42,7 +42,7 @@ const channelOptions: ChannelOptions = {
   "grpc.keepalive_permit_without_calls": 1,
   "grpc.max_receive_message_length": -1,
   "grpc.max_send_message_length": -1,
-  // A retry below us could write twice.
+  // A retry in the gRPC library could write twice.
   "grpc.enable_retries": 0,
   "grpc.initial_reconnect_backoff_ms": RETRY_MS,
   "grpc.max_reconnect_backoff_ms": 2_000,
@@ -52,7 +52,7 @@ export class Connection {
   readonly timeoutMs: number
   readonly #clients: Client[]
   readonly #user: EtcdOptions["user"]
-  /** Which endpoint each is at. */
+  /** The endpoint that each watch uses. */
   readonly #watches = new WeakMap<object, Client>()
   #current = 0
   #token: string | undefined
@@ -68,7 +68,7 @@ export class Connection {
     })
   }
 
-  /** Sent once. After a failure it is unknown whether etcd acted on it, unless etcd itself rejected it. */
+  /** Sends a request once. After a failure it is unknown whether etcd acted on it, unless etcd itself rejected it. */
   async once<T>(
     method: string,
     request: Buffer,
@@ -76,7 +76,7 @@ export class Connection {
     timeoutMs = this.timeoutMs,
   ): Promise<T> {
     const deadline = Date.now() + timeoutMs
-    // Endpoints are tried until one is connected: before the request has left, trying again is harmless.
+    // Endpoints are tried until one is connected: as long as the request has not been sent, a retry is harmless.
     const client = await this.#connected(deadline)
     try {
       return await this.#unary(client, method, request, decode, deadline)
@@ -89,10 +89,10 @@ export class Connection {
     }
   }
 
-  /** For requests that change nothing: tried on every endpoint until the deadline. */
+  /** For requests that change nothing: tries every endpoint until the deadline. */
   async repeatedly<T>(method: string, request: Buffer, decode: (data: Uint8Array) => T): Promise<T> {
     const deadline = Date.now() + this.timeoutMs
-    // An endpoint that is connected and silent must leave time for the others.
+    // An endpoint that is connected but does not respond must leave time for the others.
     const share = this.timeoutMs / this.#clients.length
     for (;;) {
       try {
@@ -108,7 +108,7 @@ export class Connection {
     const client = await this.#connected(Date.now() + this.timeoutMs)
     try {
       const metadata = await this.#metadata(client, Date.now() + this.timeoutMs)
-      // A member cut off from its peers must say so instead of staying silent.
+      // A member that is cut off from its peers then returns an error instead of staying silent.
       metadata.set("hasleader", "true")
       const watch = client.makeBidiStreamRequest(WATCH, (data: Buffer) => data, decodeWatch, metadata)
       this.#watches.set(watch, client)
@@ -119,7 +119,7 @@ export class Connection {
     }
   }
 
-  /** Its endpoint has failed this watch; the next call goes to another. */
+  /** Reports that the endpoint of this watch has failed, so that the next call uses another one. */
   failed(watch: object, error: unknown): void {
     const client = this.#watches.get(watch)
     if (isStaleToken(error)) this.#token = undefined
@@ -131,7 +131,9 @@ export class Connection {
     for (const client of this.#clients) client.close()
   }
 
-  /** Another caller may have left it before: two callers that leave one endpoint of two would be back at it. */
+  /**
+   * Does nothing if another caller has already left the endpoint: of two endpoints, leaving twice would return to it.
+   */
   #leave(client: Client): void {
     if (this.#clients[this.#current] === client) this.#current = (this.#current + 1) % this.#clients.length
   }
@@ -146,7 +148,7 @@ export class Connection {
       const error = await new Promise<Error | undefined>(resolve => client.waitForReady(until, resolve))
       if (error === undefined) return client
       this.#leave(client)
-      // A timer may be a millisecond early: the next endpoint would be left again without having had time to answer.
+      // A timer may fire a millisecond early, and the next endpoint would be left without having had time to respond.
       if (Date.now() + RETRY_MS > deadline)
         throw new ClusterError("store-unreachable", "etcd cannot be reached", { cause: error })
     }
@@ -208,7 +210,7 @@ function call<T>(
   })
 }
 
-/** No endpoint took the request, so it may be sent again. */
+/** No endpoint received the request, so it may be sent again. */
 function isUnreachable(error: unknown): boolean {
   return error instanceof ClusterError && error.code === "store-unreachable"
 }

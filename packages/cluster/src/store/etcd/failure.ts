@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Classifies a failed call to etcd: whether it certainly had no effect, whether a retry may help, and the message. For a
-// write, the difference between "did not happen" and "unknown" is essential.
+// Classifies a failed call to etcd: whether it certainly had no effect, whether a retry may help, and the error
+// message. For a write, the difference between "did not happen" and "unknown" is essential.
 
 import { type ServiceError, status } from "@grpc/grpc-js"
 import { ClusterError } from "../../errors.js"
 
-/** etcd's own words, the same since 3.0 and the only way it tells these two apart from other OUT_OF_RANGE answers. */
+/** etcd's error texts, unchanged since 3.0. Only they distinguish these two errors from other OUT_OF_RANGE errors. */
 const COMPACTED = "required revision has been compacted"
 const FUTURE = "required revision is a future revision"
 
@@ -42,7 +42,7 @@ export function isPassing(error: unknown): boolean {
   }
 }
 
-/** etcd evaluated the request and rejected it: certainly nothing was written. */
+/** etcd evaluated the request and rejected it, so certainly nothing was written. */
 function isRejection(error: ServiceError): boolean {
   switch (error.code) {
     case status.INVALID_ARGUMENT:

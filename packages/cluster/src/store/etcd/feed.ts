@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps one etcd watch open for the life of the store. After a lost connection it continues on the next endpoint, right
-// after the last revision of the replica. Responses arrive in order, so no change is missed or repeated.
+// Keeps one etcd watch open for the lifetime of the store. After a lost connection it continues on the next endpoint,
+// right after the last revision of the replica. Responses arrive in order, so no change is missed or repeated.
 
 import type { ClientDuplexStream } from "@grpc/grpc-js"
 import type { WholeState } from "./calls.js"
@@ -12,7 +12,7 @@ import type { Change, Replica } from "./replica.js"
 const MIN_PAUSE_MS = 20
 const MAX_PAUSE_MS = 2_000
 
-/** etcd no longer has the history between what the replica knows and this revision. */
+/** etcd no longer has all changes after the replica's last revision. */
 class HistoryLost extends Error {}
 
 export class Feed {
@@ -30,7 +30,7 @@ export class Feed {
     this.#done = this.#run()
   }
 
-  /** etcd has just answered another request, so there is no reason to wait any longer. */
+  /** Ends the pause before the next attempt, because etcd has just responded to another request. */
   hurry(): void {
     this.#wake?.()
   }
@@ -62,11 +62,11 @@ export class Feed {
       const { state, revision } = await this.readAll()
       this.replica.catchUp(state, revision)
     } catch {
-      // etcd is away again: the next session finds the history still lost and comes back here.
+      // etcd is unavailable again. The next session detects the lost history and retries.
     }
   }
 
-  /** Ends only by throwing: a watch has no natural end. */
+  /** Ends only with an error, because a watch does not end by itself. */
   async #session(): Promise<never> {
     const stream = await this.connection.watch()
     this.#stream = stream
@@ -85,7 +85,7 @@ export class Feed {
       if (!(error instanceof HistoryLost)) this.connection.failed(stream, error)
       throw error
     } finally {
-      // What still arrives belongs to a session that is over; a second one would apply it again.
+      // Events that still arrive belong to the closed session; the next session receives them again.
       stream.removeAllListeners("data")
       stream.on("error", () => undefined)
       stream.cancel()
@@ -97,7 +97,8 @@ export class Feed {
     const changes: Change[] = []
     let last = events.length === 0 ? revision : 0
     for (const { deleted, kv } of events) {
-      // The answer's own revision may be ahead of its events: etcd sends a long history in several answers.
+      // The revision of the response may be ahead of its events, because etcd sends a long history in several
+      // responses.
       last = kv.modRevision
       const key = this.names.fromEtcd(kv.key)
       if (key === undefined) continue

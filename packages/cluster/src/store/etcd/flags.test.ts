@@ -7,11 +7,11 @@ const FILE = fileURLToPath(import.meta.url)
 const etcd = ["https://a:2379", "https://b:2379"]
 
 describe("etcd flags", () => {
-  it("mean the embedded store where there are none", () => {
+  it("select the embedded store if there are none", () => {
     expect(etcdOptions({}, {})).toBeUndefined()
   })
 
-  it("name endpoints, files, prefix and user", () => {
+  it("set endpoints, files, prefix and user", () => {
     const values = { etcd, "etcd-ca": FILE, "etcd-cert": FILE, "etcd-key": FILE, "etcd-prefix": "/p", "etcd-user": "u" }
     expect(etcdOptions(values, { MERLON_ETCD_PASSWORD: "secret" })).toEqual({
       endpoints: etcd,
@@ -26,7 +26,7 @@ describe("etcd flags", () => {
     [{ etcd, "etcd-cert": FILE }, "go together"],
     [{ etcd, "etcd-ca": "/no/such/file" }, "`--etcd-ca /no/such/file` cannot be read"],
     [{ etcd, "etcd-user": "u" }, "needs a password in MERLON_ETCD_PASSWORD"],
-  ])("are rejected with what to do: %o", (values, words) => {
+  ])("are rejected with advice: %o", (values, words) => {
     expect(() => etcdOptions(values, {})).toThrow(words)
   })
 })

@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs"
 import { ClusterError } from "../../errors.js"
 import type { EtcdOptions } from "./connection.js"
 
-/** For `parseArgs`. */
+/** Options for `parseArgs`. */
 export const etcdFlags = {
   etcd: { type: "string", multiple: true },
   "etcd-ca": { type: "string" },
@@ -22,7 +22,7 @@ type Values = { etcd?: string[] | undefined } & {
 
 const PASSWORD_VARIABLE = "MERLON_ETCD_PASSWORD"
 
-/** Undefined where no etcd is named: the embedded store, then. */
+/** Returns undefined if no etcd is configured; the embedded store is used then. */
 export function etcdOptions(values: Values, environment: NodeJS.ProcessEnv): EtcdOptions | undefined {
   const { etcd: endpoints = [], "etcd-prefix": prefix, "etcd-user": name } = values
   if (endpoints.length === 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the revision to which etcd has been compacted. There is no call for it, but a watch from the beginning is
-// rejected with that number, and one that is not rejected delivers the first change of its key: the format marker, which
+// Finds the revision to which etcd has been compacted. etcd has no call for it, but it rejects a watch from the
+// beginning with that number. If it accepts the watch, it sends the first change of its key, the format marker, which
 // is never deleted.
 
 import type { Connection } from "./connection.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layout of keys in etcd: documents under `<prefix>/data`, and beside them the format marker and a key that is only
-// written to be watched. One range covers all of it, so one watch does too.
+// The layout of keys in etcd: documents under `<prefix>/data`, beside them the format marker and a key that is only
+// written so that the watch sees the change. A single range, and so a single watch, covers all of them.
 
 import { compareKeys } from "../key-order.js"
 
@@ -22,7 +22,7 @@ export class KeyNames {
     return this.#data + key
   }
 
-  /** Undefined for a key that is no document. */
+  /** Returns undefined for a key that is not a document. */
   fromEtcd(name: string): string | undefined {
     return name.startsWith(this.#data) ? name.slice(this.#data.length) : undefined
   }
@@ -35,7 +35,7 @@ export class KeyNames {
   }
 }
 
-/** The first key after all that begin with the prefix. Prefixes end in ASCII, so the last character can be raised. */
+/** The first key after all keys with the prefix. Prefixes end in ASCII, so the last character can be incremented. */
 function afterPrefix(prefix: string): string {
   const last = prefix.length - 1
   return prefix.slice(0, last) + String.fromCharCode(prefix.charCodeAt(last) + 1)

@@ -42,7 +42,7 @@ describe("etcd messages", () => {
     expect(hex(encodeAuthenticate("u", "p"))).toBe(wire("0a0175", "120170"))
   })
 
-  it("are decoded, unknown fields skipped", () => {
+  it("are decoded, and unknown fields are skipped", () => {
     const header = wire("0a04", "0801", "1809")
     const kv = wire("0a0161", "1002", "1803", "2001", "2a027b7d")
     expect(decodeRange(Buffer.from(wire(header, "120d", kv, "1801", "2007", "7a0178"), "hex"))).toEqual({
@@ -79,7 +79,7 @@ describe("etcd messages", () => {
     expect(() => decodeRange(answer)).toThrow(RangeError)
   })
 
-  it("end on any bytes, with a value or an error", () => {
+  it("decode any bytes to a value or an error", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), data => {
         for (const decode of [decodeRange, decodeTxn, decodeWatch, decodeText]) {

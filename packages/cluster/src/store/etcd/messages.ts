@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Encodes and decodes the dozen messages of etcd's v3 API that this store uses. Field numbers are those of etcd's
-// rpc.proto and kv.proto; unknown fields are skipped, so newer servers work.
+// rpc.proto and kv.proto. Unknown fields are skipped, so newer servers work.
 
 import { BinaryReader, BinaryWriter, type WireType } from "@bufbuild/protobuf/wire"
 
@@ -24,7 +24,7 @@ export interface RangeResponse {
   readonly revision: number
   readonly kvs: readonly KeyValue[]
   readonly more: boolean
-  /** Keys in the whole range, whatever the limit. */
+  /** The number of keys in the whole range, regardless of the limit. */
   readonly count: number
 }
 
@@ -38,7 +38,7 @@ export interface TxnRequest {
 export interface TxnResponse {
   readonly revision: number
   readonly succeeded: boolean
-  /** False where the transaction only deleted what was not there. */
+  /** False if the transaction only deleted keys that did not exist. */
   readonly changed: boolean
 }
 
@@ -54,18 +54,18 @@ interface WatchedChange {
 }
 
 export interface WatchResponse {
-  /** The store's revision; on an answer without events, everything up to it has been sent. */
+  /** The store's revision. If the response has no events, everything up to this revision has been sent. */
   readonly revision: number
   readonly watchId: number
   readonly created: boolean
   readonly canceled: boolean
-  /** Above 0 if the watch was rejected because history up to there is compacted. */
+  /** Greater than 0 if the watch was rejected because the history up to this revision is compacted. */
   readonly compactRevision: number
   readonly cancelReason: string
   readonly events: readonly WatchedChange[]
 }
 
-/** A message while its fields arrive, in whatever order. */
+/** A message while its fields are decoded, in any order. */
 type Draft<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer I)[] ? I[] : T[K] }
 
 const RESULT_EQUAL = 0
@@ -230,7 +230,7 @@ export function decodeWatch(data: Uint8Array): WatchResponse {
   return out
 }
 
-/** Of an AuthenticateResponse the token, of a StatusResponse the version: both are the second field. */
+/** The token of an AuthenticateResponse, or the version of a StatusResponse: both are the second field. */
 export function decodeText(data: Uint8Array): string {
   let out = ""
   read(data, {
@@ -288,7 +288,7 @@ function text(data: Uint8Array): string {
 
 function int(reader: BinaryReader): number {
   const value = Number(reader.int64())
-  // A rounded revision would silently be another revision.
+  // A rounded number would silently be a different revision.
   if (!Number.isSafeInteger(value)) throw new RangeError(`etcd sent ${value}, which is beyond exact integers`)
   return value
 }

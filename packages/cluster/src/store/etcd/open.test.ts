@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What only the etcd store promises: several servers over one state, and the truth about writes when the way to etcd
-// breaks. The common promises are in ../conformance.test.ts.
+// Behaviour that only the etcd store has: several servers on one state, and correct results of writes when the
+// connection to etcd fails. The common behaviour is tested in ../conformance.test.ts.
 
 import { eventually } from "@merlon/wire/testing"
 import { afterEach, describe, expect, it } from "vitest"
@@ -13,7 +13,7 @@ import { type EtcdOptions, openEtcdStore } from "./open.js"
 const put = (key: string, n: number): { key: string; value: string } => ({ key, value: JSON.stringify({ n }) })
 const numbers = (events: StoreEvent[]): unknown[] => events.map(({ entry }) => entry?.object.n)
 
-describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }, () => {
+describe("etcd store and the connection to etcd (needs etcd)", { tags: ["needs/etcd"] }, () => {
   const cleanUps: (() => Promise<void>)[] = []
   afterEach(async () => {
     for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
@@ -35,8 +35,10 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
     return store
   }
 
-  /** Its time is short enough for a test to wait until it is up, and to open may take a busy machine longer. */
-  const openImpatient = async (endpoint: string): Promise<Store> => {
+  /**
+   * The timeout is so short that a test can wait for it. Opening may take longer on a busy machine, so it is retried.
+   */
+  const openWithShortTimeout = async (endpoint: string): Promise<Store> => {
     let store: Store | undefined
     await eventually(
       async () => {
@@ -45,10 +47,10 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
       },
       { what: "etcd is up" },
     )
-    return store as Store // until it is
+    return store as Store // set, or `eventually` throws
   }
 
-  it("shows each server what the others wrote, at once to readers and in order to watchers", async () => {
+  it("shows each server the writes of the others, at once to readers and in order to watchers", async () => {
     const server = await etcd()
     const one = await open([server.endpoint])
     const two = await open([server.endpoint])
@@ -65,7 +67,7 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
     expect(numbers(events)).toEqual(Array.from({ length: 20 }, (_, n) => n))
   })
 
-  it("answers recent reads by itself, with its own writes at once and never blind to a new key", async () => {
+  it("serves recent reads locally, with its own writes at once and with unknown keys looked up", async () => {
     const server = await etcd()
     const gate = await gateTo(server)
     const one = await open([server.endpoint])
@@ -83,7 +85,7 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
     expect((await recent.range({ prefix: "/b" })).entries).toHaveLength(1)
   })
 
-  it("keeps to its prefix", async () => {
+  it("stays within its prefix", async () => {
     const server = await etcd()
     const one = await open([server.endpoint], { prefix: "/one" })
     const other = await open([server.endpoint], { prefix: "/on" })
@@ -95,7 +97,7 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
     expect(heard.map(({ key }) => key)).toEqual(["/b"])
   })
 
-  it("lists and watches without a seam when others write to the same etcd", async () => {
+  it("lists and watches without gaps while other clients write to the same etcd", async () => {
     const server = await etcd()
     const store = await open([server.endpoint])
     await store.commit([], [put("/a", 1)])
@@ -108,7 +110,7 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
     expect(numbers(events)).toEqual([2])
   })
 
-  it("learns of progress where only others write, so that bookmarks go on", async () => {
+  it("advances its revision while only other clients write, so that bookmarks continue", async () => {
     const server = await etcd(["--experimental-watch-progress-notify-interval", "50ms"])
     const store = await open([server.endpoint])
     const before = store.revision()
@@ -116,7 +118,7 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
     await eventually(() => store.revision() > before, { what: "the store has the later revision" })
   })
 
-  it("resumes its watch after every cut without gap or repetition", async () => {
+  it("resumes its watch after every lost connection without gap or repetition", async () => {
     const server = await etcd()
     const gate = await gateTo(server)
     const writer = await open([server.endpoint])
@@ -132,7 +134,7 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
     expect(numbers(events)).toEqual(Array.from({ length: 200 }, (_, n) => [n, n]).flat())
   })
 
-  it("reports a write whose answer was lost as uncertain, and writes it once", async () => {
+  it("reports a write whose response was lost as uncertain, and writes it once", async () => {
     const server = await etcd()
     const gate = await gateTo(server)
     const direct = await open([server.endpoint])
@@ -153,24 +155,24 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
     expect(numbers(events)).toEqual([1])
   })
 
-  it("times out on a connection that went silent", async () => {
+  it("times out on a connection without responses", async () => {
     const server = await etcd()
     const gate = await gateTo(server)
-    const store = await openImpatient(gate.endpoint)
+    const store = await openWithShortTimeout(gate.endpoint)
     gate.silent = true
     await expect(store.commit([], [put("/a", 1)])).rejects.toMatchObject({ code: "store-uncertain" })
     await expect(store.get("/a")).rejects.toMatchObject({ code: "store-unreachable" })
     await expect(store.range({ prefix: "/" })).rejects.toMatchObject({ code: "store-unreachable" })
   })
 
-  it("says that nothing was written where there was no connection, and works again when there is", async () => {
+  it("reports that nothing was written without a connection, and recovers when it is back", async () => {
     const server = await etcd()
-    const store = await openImpatient(server.endpoint)
+    const store = await openWithShortTimeout(server.endpoint)
     const events: StoreEvent[] = []
     store.watch("/", store.revision(), event => events.push(event))
     await server.kill()
     const rejected = new Set<string>()
-    // The first call may still find the dying connection.
+    // The first call may still use the closing connection.
     for (let n = 0; n < 3; n++) rejected.add(await store.commit([], [put("/a", n)]).then(String, error => error.code))
     expect(rejected).toContain("store-unreachable")
     await expect(store.get("/a")).rejects.toMatchObject({ code: "store-unreachable" })
@@ -186,7 +188,7 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
     await eventually(() => numbers(events).at(-1) === 7, { what: "the watch has the write" })
   })
 
-  it("does not open without etcd, and reports that", async () => {
+  it("does not open without etcd, and reports the reason", async () => {
     const server = await etcd()
     await server.kill()
     await expect(open([server.endpoint], { timeoutMs: 300 })).rejects.toMatchObject({ code: "store-unreachable" })
@@ -194,7 +196,7 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
     await expect(open(["etcd"])).rejects.toMatchObject({ code: "invalid-flag" })
   })
 
-  it("goes over to the next endpoint, readers and watchers alike", async () => {
+  it("fails over to the next endpoint, for readers and watchers", async () => {
     const server = await etcd()
     const first = await gateTo(server)
     const second = await gateTo(server)
@@ -217,7 +219,7 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
     expect(numbers(events)).toEqual([1, 2, 3])
   })
 
-  it("brings watchers to the present where history was compacted while it was away", async () => {
+  it("brings watchers up to date if history was compacted during a disconnect", async () => {
     const server = await etcd()
     const gate = await gateTo(server)
     const writer = await open([server.endpoint])
@@ -247,7 +249,7 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
     await eventually(() => events.at(-1)?.key === "/same", { what: "the watch has the last key" })
   })
 
-  it("tells rejections by etcd from connection errors", async () => {
+  it("distinguishes rejections by etcd from connection errors", async () => {
     const server = await etcd()
     const store = await open([server.endpoint])
     const big = { key: "/big", value: JSON.stringify({ text: "x".repeat(3_000_000) }) }

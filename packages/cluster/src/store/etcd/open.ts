@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The etcd store, for several API servers over one state. Writes are etcd transactions, acknowledged once etcd has them
-// on a majority of disks. A read asks etcd for its revision and is served from the replica if that is as recent,
-// otherwise by etcd: a read never misses an acknowledged write.
+// The etcd store, for several API servers on one state. Writes are etcd transactions, acknowledged once etcd has them
+// on a majority of disks. A read asks etcd for its revision. It is served from the replica if that is as recent,
+// otherwise by etcd, so a read never misses an acknowledged write.
 
 import { ClusterError } from "../../errors.js"
 import { compareKeys } from "../key-order.js"
@@ -30,10 +30,12 @@ export type { EtcdOptions } from "./connection.js"
 
 const FORMAT = "1"
 const DEFAULT_PREFIX = "/merlon"
-/** Changes before the start that are read again, so that watchers can resume across a restart of this process. */
+/**
+ * The number of earlier changes that are read at startup, so that watchers can resume across a restart of this process.
+ */
 const HISTORY = 10_000
 /** The feed is usually a millisecond behind. If it lags longer, another program writes to the same etcd. */
-const PATIENCE_MS = 50
+const FEED_LAG_MS = 50
 
 export async function openEtcdStore(options: EtcdOptions): Promise<Store> {
   const names = new KeyNames(options.prefix ?? DEFAULT_PREFIX)
@@ -48,7 +50,7 @@ export async function openEtcdStore(options: EtcdOptions): Promise<Store> {
 }
 
 async function checkFormat({ names, txn, range }: Calls): Promise<void> {
-  // Only the first server ever writes the marker; of several at once, one.
+  // Only the first server writes the marker; if several start at once, only one of them.
   const made = await txn({
     compares: [{ key: names.format, modRevision: 0 }],
     success: [{ key: names.format, value: FORMAT }],
@@ -73,7 +75,7 @@ class EtcdStore implements Store {
 
   static async start(calls: Calls): Promise<EtcdStore> {
     const { connection, names } = calls
-    // A change of our own that the feed must bring, so that we know when it has caught up.
+    // A write of our own: when the feed delivers it, the replica is up to date.
     const tick = await calls.txn({ compares: [], success: [{ key: names.tick, value: new Date().toISOString() }] })
     const base = Math.max(await forgottenRevision(connection, names), tick.revision - HISTORY, 1)
     const replica = new Replica()
@@ -81,7 +83,7 @@ class EtcdStore implements Store {
       replica.load((await calls.readAll(names.all, base)).state, base)
     } catch (error) {
       if (!isCompacted(error)) throw readFailure(error)
-      // Compacted between the two questions: without history, then.
+      // etcd was compacted after `forgottenRevision`, so the store starts without history.
       const { state, revision } = await calls.readAll(names.all)
       replica.load(state, revision)
     }
@@ -97,7 +99,7 @@ class EtcdStore implements Store {
       recent() {
         return this
       },
-      // What is not here may have been made through another server a moment ago, and its maker may rely on it.
+      // A missing object may just have been created through another server, and its creator may rely on it.
       get: async key => this.replica.get(key) ?? (await this.get(key)),
       range: async request => (request.revision === undefined ? this.#rangeHere(request) : await this.range(request)),
       commit: (compares, writes) => this.commit(compares, writes),
@@ -122,7 +124,7 @@ class EtcdStore implements Store {
     } catch (error) {
       throw readFailure(error)
     }
-    await this.replica.reach(revision, PATIENCE_MS)
+    await this.replica.reach(revision, FEED_LAG_MS)
     return true
   }
 
@@ -149,7 +151,7 @@ class EtcdStore implements Store {
     this.#mustBeOpen()
     try {
       if (request.revision !== undefined) return await this.#rangeInEtcd(request)
-      const caughtUp = await this.replica.reach(await this.#newestRevision(), PATIENCE_MS)
+      const caughtUp = await this.replica.reach(await this.#newestRevision(), FEED_LAG_MS)
       if (!caughtUp) return await this.#rangeInEtcd(request)
       return this.#rangeHere(request)
     } catch (error) {
@@ -167,7 +169,8 @@ class EtcdStore implements Store {
   }
 
   async #rangeInEtcd({ prefix, revision, limit, after }: RangeRequest): Promise<RangeResult> {
-    // What this server has forgotten it must not answer again, or one client would see two truths about the same token.
+    // A revision that this server has compacted must not be read from etcd: one client would get two different results
+    // for the same continue token.
     if (revision !== undefined && revision < this.replica.floor)
       throw new CompactedError(revision, this.replica.revision)
     const range = this.calls.names.range(prefix, after)
@@ -193,8 +196,9 @@ class EtcdStore implements Store {
     })
     this.feed.hurry()
     if (!succeeded) return undefined
-    // So that `revision()` and lists of this server include it. It is durable in any case, and said so in any case.
-    await this.replica.reach(revision, changed ? this.calls.connection.timeoutMs : PATIENCE_MS)
+    // Waits so that `revision()` and lists of this server include the write. It is durable and acknowledged in any
+    // case.
+    await this.replica.reach(revision, changed ? this.calls.connection.timeoutMs : FEED_LAG_MS)
     return revision
   }
 
@@ -209,7 +213,7 @@ class EtcdStore implements Store {
     try {
       await this.calls.connection.repeatedly("/etcdserverpb.KV/Compact", encodeCompaction(upTo), () => true)
     } catch (error) {
-      // Another server has compacted as far or farther.
+      // Another server has compacted up to this revision or beyond.
       if (!isCompacted(error)) throw readFailure(error)
     }
     this.replica.forget(upTo)

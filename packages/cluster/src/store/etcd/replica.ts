@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// This process's copy of etcd's contents: the newest version of every key and the recent changes, fed by one watch. Local
-// watchers and lists are served from here, so etcd has one watch per server however many clients watch. INVARIANT:
-// everything up to `revision` has been applied and sent to every watcher, and nothing beyond it.
+// This process's copy of etcd's contents: the newest version of every key and the recent changes, updated by one watch.
+// Local watchers and lists use the copy, so etcd has one watch per server, regardless of the number of clients.
+// INVARIANT: everything up to `revision` has been applied and sent to every watcher, and nothing after it.
 
 import { KeySpace } from "../embedded/key-space.js"
 import { CompactedError, Entry, type StoreEvent, type Watch } from "../store.js"
 import type { KeyValue } from "./messages.js"
 
-/** Changes kept for watchers that resume, whatever their age. */
+/** The number of changes kept for watchers that resume, whatever their age. */
 const MAX_LOG = 100_000
 
 export interface Change {
   readonly revision: number
   readonly key: string
-  /** Absent: deleted. */
+  /** Absent for a deletion. */
   readonly kv?: KeyValue
 }
 
@@ -41,12 +41,12 @@ export class Replica {
     return this.#revision
   }
 
-  /** History up to and including this revision is not known here. */
+  /** Changes up to and including this revision are not available here. */
   get floor(): number {
     return this.#floor
   }
 
-  /** Starts from a whole state. */
+  /** Starts from a complete state. */
   load(entries: readonly KeyValue[], revision: number): void {
     this.#keys = new KeySpace()
     for (const kv of entries) this.#keys.put(toEntry(kv))
@@ -63,13 +63,13 @@ export class Replica {
     return this.#keys.range(prefix)
   }
 
-  /** The version kept here where it is the same one, so that its document is parsed once. */
+  /** Returns the cached version if it is the same one, so that its document is parsed once. */
   share(kv: KeyValue): Entry {
     const known = this.#keys.get(kv.key)
     return known?.modRevision === kv.modRevision ? known : toEntry(kv)
   }
 
-  /** Changes in order, then the revision up to which there are no others. What was applied before is ignored. */
+  /** Applies changes in order, up to revision `upTo`. Changes that were applied before are ignored. */
   apply(changes: readonly Change[], upTo: number): void {
     const before = this.#revision
     const events: StoreEvent[] = []
@@ -91,8 +91,9 @@ export class Replica {
   }
 
   /**
-   * The changes since are forgotten by etcd: what differs from the whole state at the revision is told as one change per
-   * key. Watchers end where etcd is, in order and without repetition; what came and went in between they never learn.
+   * Used when etcd has compacted the changes since the last revision: every difference from the complete state is
+   * published as one change per key. Watchers reach etcd's revision in order and without repetition, but do not see
+   * objects that were created and deleted in between.
    */
   catchUp(state: readonly KeyValue[], revision: number): void {
     const changes: Change[] = []
@@ -101,7 +102,7 @@ export class Replica {
       present.add(kv.key)
       const known = this.#keys.get(kv.key)
       if (known?.modRevision === kv.modRevision) continue
-      // Deleted and made again: two lives of one name must not look like one.
+      // The key was deleted and created again. Without the deletion, two objects of the same name would look like one.
       if (known !== undefined && known.createRevision !== kv.createRevision)
         changes.push({ revision: kv.modRevision, key: kv.key })
       changes.push({ revision: kv.modRevision, key: kv.key, kv })
@@ -122,7 +123,7 @@ export class Replica {
 
   #tell(events: readonly StoreEvent[]): void {
     this.#log.push(...events)
-    // A watcher that starts meanwhile reads all of it from the log, so only the existing watchers are notified.
+    // A watcher that starts meanwhile reads all changes from the log, so only the existing watchers are notified.
     const audience = [...this.#watchers]
     for (const event of events)
       for (const watcher of audience) {
@@ -131,7 +132,7 @@ export class Replica {
         try {
           watcher.listener(event)
         } catch (error) {
-          // An error in a listener must not keep the other listeners from the change.
+          // An error in a listener must not prevent the other listeners from getting the change.
           queueMicrotask(() => {
             throw error
           })
@@ -157,7 +158,7 @@ export class Replica {
     this.#log = this.#log.slice(this.#firstAfter(upTo))
   }
 
-  /** True once everything up to the revision is applied, false if that took too long. */
+  /** Resolves to true once everything up to the revision is applied, and to false after the timeout. */
   reach(revision: number, timeoutMs: number): Promise<boolean> {
     if (revision <= this.#revision) return Promise.resolve(true)
     if (this.#closed) return Promise.resolve(false)
@@ -177,7 +178,7 @@ export class Replica {
     })
   }
 
-  /** No listener is called any more, and no caller waits. */
+  /** Afterwards no listener is called, and no caller waits. */
   close(): void {
     this.#closed = true
     this.#watchers.clear()

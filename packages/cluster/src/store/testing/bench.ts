@@ -10,7 +10,7 @@ export const keysOf = (found: { entries: { key: string }[] }): string[] => found
 
 export interface Bench {
   readonly engine: Engine
-  /** The store at hand, and where it lies. */
+  /** The open store and the place of its data. */
   readonly store: Store
   readonly place: Place
   readonly fresh: () => Promise<Store>
@@ -18,7 +18,7 @@ export interface Bench {
   readonly write: (...writes: Parameters<Store["commit"]>[1]) => Promise<number>
 }
 
-/** The same tests over all stores. */
+/** Runs the same tests on all stores. */
 export function overEngines(suite: (bench: Bench) => void): void {
   for (const engine of engines)
     describe(`${engine.name} store`, { tags: [...engine.tags] }, () => suite(benchOf(engine)))

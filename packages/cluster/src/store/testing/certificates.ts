@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A throw-away certificate authority for TLS between store and etcd, as PEM files in a folder.
+// A temporary certificate authority for TLS between store and etcd, as PEM files in a folder.
 
 import "reflect-metadata"
 import { webcrypto } from "node:crypto"

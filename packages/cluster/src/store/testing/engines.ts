@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every store that the behavioural suite runs on, with one interface to open, reopen and remove it.
+// Every store that the behavioural suite tests, with one interface to open, reopen and remove it.
 
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -13,18 +13,18 @@ import { EtcdProcess } from "./etcd-process.js"
 /** A place for one store's data. */
 export interface Place {
   open(): Promise<Store>
-  /** Makes it look as if another version had written it. */
+  /** Makes the data look as if another version had written it. */
   setFormat(format: number): Promise<void>
   remove(): Promise<void>
 }
 
 export interface Engine {
   readonly name: string
-  /** The programs it needs, as tags of its tests. */
+  /** The required programs, as tags of the tests. */
   readonly tags: readonly string[]
   start(): Promise<void>
   stop(): Promise<void>
-  /** Empty data, apart from all other places. */
+  /** Creates an empty place, separate from all others. */
   place(): Promise<Place>
 }
 
@@ -62,7 +62,7 @@ function etcd(): Engine {
     place: async () => {
       if (server === undefined) throw new Error("etcd is not started")
       const running = server
-      // One etcd, a prefix per place: that others write beside us is part of what is tested.
+      // One etcd with a prefix per place: the tests also cover other clients that write to the same etcd.
       const prefix = `/merlon-test-${++places}`
       return {
         open: () => openEtcdStore({ endpoints: [running.endpoint], prefix }),

@@ -12,10 +12,10 @@ const READY_MS = 120_000
 
 export interface EtcdProcessOptions {
   readonly binary?: string
-  /** `https` and the certificate flags where TLS is tested. */
+  /** `https` and the certificate flags for tests of TLS. */
   readonly scheme?: "http" | "https"
   readonly flags?: readonly string[]
-  /** etcd's own timing, for measurements: a quick election costs it CPU all the time. */
+  /** Use etcd's default timing, for measurements: fast elections cost CPU all the time. */
   readonly patient?: boolean
 }
 
@@ -27,7 +27,7 @@ export class EtcdProcess {
     readonly port: number,
     readonly peerPort: number,
     readonly options: EtcdProcessOptions,
-    /** Where those of one etcd reach each other. */
+    /** The peer ports of all members. */
     readonly peerPorts: readonly number[] = [peerPort],
   ) {}
 
@@ -38,7 +38,7 @@ export class EtcdProcess {
     return etcd
   }
 
-  /** Members of one etcd, of which a minority may be killed. */
+  /** Starts the members of one etcd cluster, of which a minority may be killed. */
   static async startMembers(count: number): Promise<readonly EtcdProcess[]> {
     const peerPorts = await Promise.all(Array.from({ length: count }, freePort))
     const members = await Promise.all(
@@ -70,7 +70,7 @@ export class EtcdProcess {
         ...["--listen-client-urls", this.endpoint, "--advertise-client-urls", this.endpoint],
         ...["--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer],
         ...["--initial-cluster", this.peerPorts.map(port => `${nameOf(port)}=${peerUrl(port)}`).join(",")],
-        // A single member elects itself; the default second of waiting would be paid after every kill.
+        // A single member elects itself. With the default timeout, this would take a second after every kill.
         ...(this.options.patient === true ? [] : ["--heartbeat-interval", "10", "--election-timeout", "50"]),
         ...(this.options.flags ?? []),
       ],
@@ -109,7 +109,7 @@ export class EtcdProcess {
     rmSync(this.folder, { recursive: true, force: true })
   }
 
-  /** etcd's JSON gateway, for what the store itself never does: foreign writes, users. */
+  /** Calls etcd's JSON gateway, for what the store never does: writes of other clients, users. */
   async gateway(path: string, body: unknown): Promise<unknown> {
     const answer = await fetch(`${this.endpoint}/v3/${path}`, { method: "POST", body: JSON.stringify(body) })
     if (!answer.ok) throw new Error(`etcd gateway ${path}: ${answer.status} ${await answer.text()}`)
@@ -145,6 +145,6 @@ async function canConnect(port: number): Promise<boolean> {
 }
 
 function etcdEnvironment(): NodeJS.ProcessEnv {
-  // etcd 3.4 starts on arm64 only when told that one knows.
+  // etcd 3.4 starts on arm64 only with this variable.
   return process.arch === "arm64" ? { ...process.env, ETCD_UNSUPPORTED_ARCH: "arm64" } : process.env
 }

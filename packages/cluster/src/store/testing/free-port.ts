@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A free port that no other test gets. Servers that must keep their address across restarts need it in advance. It lies
-// below the range that systems use for outgoing connections (RFC 6335 section 6, and Linux from 32768), or a client could
-// occupy it just when the server restarts.
+// A free port that no other test gets, for servers that must keep their address across restarts. It is below the range
+// of ports for outgoing connections (RFC 6335 section 6, and Linux from 32768). Otherwise a client could occupy it
+// while the server restarts.
 
 import { randomInt } from "node:crypto"
 import { createServer } from "node:net"

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A TCP relay between a store and its etcd that simulates network failures: cuts connections, rejects new ones, or goes
-// silent while looking alive.
+// A TCP relay between a store and its etcd that simulates network failures: closes connections, rejects new ones, or
+// stops forwarding while connections stay open.
 
 import { connect, createServer, type Server, type Socket } from "node:net"
 import { freePort } from "./free-port.js"
 
 export class Gate {
-  /** Nothing passes from the server to the client, yet everything stays connected. */
+  /** Forwards nothing from the server to the client, while connections stay open. */
   muteAnswers = false
-  /** Nothing passes in either direction. */
+  /** Forwards nothing in either direction. */
   silent = false
   #server: Server | undefined
   readonly #sockets = new Set<Socket>()
@@ -38,12 +38,12 @@ export class Gate {
     await new Promise<void>(resolve => server.listen(this.port, "127.0.0.1", resolve))
   }
 
-  /** Ends every connection; new ones are welcome. */
+  /** Closes every connection, but accepts new ones. */
   cut(): void {
     for (const socket of this.#sockets) socket.destroy()
   }
 
-  /** Ends every connection and takes no more. */
+  /** Closes every connection and accepts no more. */
   async close(): Promise<void> {
     const server = this.#server
     if (server === undefined) return

@@ -20,7 +20,7 @@ export type Step =
 
 const key = fc.constantFrom(...KEYS)
 const prefix = fc.constantFrom(...PREFIXES)
-/** Which of the past moments, counted from the newest. */
+/** A past state, counted from the newest. */
 const moment = fc.nat({ max: 30 })
 const value = fc.nat({ max: 99 }).map(n => JSON.stringify({ n, text: "é { } \n" }))
 
@@ -77,7 +77,7 @@ interface Watcher {
   readonly open: boolean
 }
 
-/** Plays the steps on a fresh store and compares everything that can be observed. */
+/** Runs the steps on a fresh store and compares everything that can be observed. */
 export async function play(place: Place, steps: readonly Step[]): Promise<void> {
   let store = await place.open()
   const model = new Model(store.revision(), store.compactedRevision())
@@ -133,7 +133,7 @@ export async function play(place: Place, steps: readonly Step[]): Promise<void> 
         expect(store.revision()).toBeGreaterThanOrEqual(revision)
         expect(store.compactedRevision()).toBe(model.compacted)
         for (const watcher of watchers) {
-          // What was forgotten meanwhile was seen before; from there on there is nothing to miss.
+          // Changes that were compacted meanwhile have been seen before, so the watch continues after them.
           const from = Math.max(watcher.after, watcher.events.at(-1)?.revision ?? 0, model.compacted)
           watcher.handle = watch(store, watcher.prefix, from, watcher.events)
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A reference model of the store: every past state, kept whole. Slow and obviously right; the real stores are compared
-// with it after random histories.
+// A reference model of the store that keeps every past state. It is slow and obviously correct; the real stores are
+// compared with it after random histories.
 
 import type { Compare, Entry, StoreEvent, Write } from "../store.js"
 
@@ -20,7 +20,7 @@ interface Moment {
 export class Model {
   readonly moments: Moment[]
   compacted: number
-  /** Learnt from the store: which numbers it gives is its own affair, that they stand still is not. */
+  /** The versions that the store assigned. The model does not predict them, but they must not change. */
   readonly #versions = new Map<string, number>()
 
   constructor(revision: number, compacted: number) {
@@ -40,7 +40,7 @@ export class Model {
     return compares.every(({ key, modRevision }) => this.version(key) === modRevision)
   }
 
-  /** What the writes amount to: deleting what is not there is nothing. */
+  /** The effects of the writes: deleting a missing key has none. */
   effects(writes: readonly Write[]): Told[] {
     return writes
       .map(write => ({
