@@ -27,7 +27,7 @@ const sample = {
 }
 
 describe("decode", () => {
-  it("is in Go's order and without empty fields", () => {
+  it("orders fields as Go does and omits empty ones", () => {
     const out = decode(typeNamed("io.k8s.api.core.v1.ConfigMap"), {
       data: {},
       immutable: false,
@@ -37,7 +37,7 @@ describe("decode", () => {
     expect(JSON.stringify(out)).toBe('{"kind":"ConfigMap","metadata":{"name":"a"},"immutable":false}')
   })
 
-  it("is the same the second time, for every kind", () => {
+  it("changes nothing the second time, for every kind", () => {
     for (const { type, kind } of builtinResources) {
       const once = decode(type, { metadata: { name: kind.toLowerCase(), labels: { a: "b" } } })
       applyTypeDefaults(type, once)
@@ -46,7 +46,7 @@ describe("decode", () => {
     }
   })
 
-  it("reports unknown fields as they come", () => {
+  it("reports unknown fields in document order", () => {
     const unknown: string[] = []
     decode(pod, { metadata: { wrong: 1 }, spec: { containers: [{ imge: "x" }] }, extra: true }, { unknown })
     expect(unknown).toEqual(["metadata.wrong", "spec.containers[0].imge", "extra"])
@@ -65,13 +65,13 @@ describe("decode", () => {
       { spec: { priority: 5000000000 } },
       "json: cannot unmarshal number 5000000000 into Go struct field PodSpec.spec.priority of type int32",
     ],
-  ])("says of %j what Go says", (value, message) => {
+  ])("rejects %j with Go's message", (value, message) => {
     expect(() => decode(pod, value as never)).toThrow(new DecodeError(message))
   })
 })
 
 describe("protobuf", () => {
-  it("carries an object there and back", () => {
+  it("encodes and decodes an object without loss", () => {
     const object = decode(pod, sample)
     applyTypeDefaults(pod, object)
     const whole = { kind: "Pod", apiVersion: "v1", ...decode(pod, object) }

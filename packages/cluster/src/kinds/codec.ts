@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes a document into the shape of a built-in type as Go would: types are checked with Go's error messages, unknown
-// fields are collected, empty optional values are dropped and required ones added, fields are in Go's order. The result
-// is again JSON, so decoding twice changes nothing.
+// Decodes a document into the shape of a built-in type as Go would: checks types with Go's error messages, collects
+// unknown fields, drops empty optional values, adds required ones and orders fields as in Go. The result is JSON again,
+// so decoding twice changes nothing.
 
 import { getKey, isNumber, isObject, type Json, type JsonObject, setKey } from "../value.js"
 import { parseGoTime, printMicroTime, printTime } from "../wire/go-time.js"
@@ -11,14 +11,14 @@ import { type FieldDef, type StructNode, schemaPropsType, type TypeNode } from "
 export class DecodeError extends Error {}
 
 export interface DecodeIssues {
-  /** Empty lists stay, as in a Go slice that was never stored. */
+  /** Keeps empty lists, as a Go slice before it is stored. */
   readonly keepEmpty?: boolean
   /** In document order, as the strict decoder reports them. */
   readonly unknown: string[]
 }
 
 interface Place {
-  /** Path of JSON names for humans, with indexes and map keys. */
+  /** Path of JSON names with indexes and map keys, for error messages. */
   readonly path: string
   /** Innermost Go struct and the dotted path of JSON names. */
   readonly struct: string
@@ -48,7 +48,7 @@ function decodeStruct(type: StructNode, value: Json, place: Place, issues: Decod
   if (value !== null && !isObject(value)) mismatch(value, type.go, place)
   const source = value ?? {}
   const decoded = new Map<string, Json>()
-  // Document order first, so that unknown fields are reported as they come.
+  // In document order, so that unknown fields are reported in that order.
   for (const key of Object.keys(source)) {
     const field = type.byName.get(key)
     const path = place.path === "" ? key : `${place.path}.${key}`
@@ -102,7 +102,7 @@ function isZero(node: TypeNode, value: Json): boolean {
   return value === null || value === "" || value === 0 || value === false
 }
 
-/** Go's zero value as it is written when nothing omits it; empty lists and maps are nil after storage. */
+/** Go's zero value of a field without omitempty. Empty lists and maps become nil when they are stored. */
 function zero(node: TypeNode, issues: DecodeIssues): Json {
   switch (node.kind) {
     case "string":

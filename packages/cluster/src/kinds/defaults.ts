@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defaults of built-in kinds, by type: a walk over the document fills in declared defaults and then calls the function of
-// each type. Works in place on a private copy.
+// Defaults of built-in kinds, by type: fills in declared defaults throughout the document, then calls the function of
+// each type. Changes a private copy in place.
 
 import { asArray, asObject, asString, isEmpty, isObject, type Json, type JsonObject } from "../value.js"
 import type { StructNode, TypeNode } from "./type-table.js"
@@ -46,7 +46,7 @@ const byType: Record<string, Default> = {
   [`${CORE}Container`]: containerDefaults,
   [`${CORE}EphemeralContainer`]: containerDefaults,
   [`${CORE}PodSpec`]: spec => {
-    // The deprecated name is kept in step with the current one.
+    // The deprecated field always has the same value as the current one.
     const account = asString(spec.serviceAccountName) || asString(spec.serviceAccount)
     if (account !== "") {
       spec.serviceAccountName = account
@@ -179,7 +179,7 @@ function serviceDefaults(spec: JsonObject): void {
   if (spec.type === "LoadBalancer") setIfAbsent(spec, "allocateLoadBalancerNodePorts", true)
 }
 
-/** Fills in defaults everywhere below a value of the type. */
+/** Fills in the defaults of the value and of everything below it. */
 export function applyTypeDefaults(type: StructNode, value: JsonObject): void {
   for (const field of type.fields) {
     if (field.declaredDefault === undefined) continue

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values that fields of built-in kinds may have, where Kubernetes 1.36 lists them: `kubectl explain` prints them, and
+// The permitted values of fields of built-in kinds, as listed by Kubernetes 1.36: `kubectl explain` prints them, and
 // editors complete them. By type and field; for a list field, the values of its items.
 
 const PROTOCOLS = "SCTP|TCP|UDP"
@@ -12,7 +12,7 @@ const QUOTA_SCOPES =
 const SIGNALS =
   "SIGABRT|SIGALRM|SIGBUS|SIGCHLD|SIGCLD|SIGCONT|SIGFPE|SIGHUP|SIGILL|SIGINT|SIGIO|SIGIOT|SIGKILL|SIGPIPE|SIGPOLL|SIGPROF|SIGPWR|SIGQUIT|SIGRTMAX|SIGRTMAX-1|SIGRTMAX-10|SIGRTMAX-11|SIGRTMAX-12|SIGRTMAX-13|SIGRTMAX-14|SIGRTMAX-2|SIGRTMAX-3|SIGRTMAX-4|SIGRTMAX-5|SIGRTMAX-6|SIGRTMAX-7|SIGRTMAX-8|SIGRTMAX-9|SIGRTMIN|SIGRTMIN+1|SIGRTMIN+10|SIGRTMIN+11|SIGRTMIN+12|SIGRTMIN+13|SIGRTMIN+14|SIGRTMIN+15|SIGRTMIN+2|SIGRTMIN+3|SIGRTMIN+4|SIGRTMIN+5|SIGRTMIN+6|SIGRTMIN+7|SIGRTMIN+8|SIGRTMIN+9|SIGSEGV|SIGSTKFLT|SIGSTOP|SIGSYS|SIGTERM|SIGTRAP|SIGTSTP|SIGTTIN|SIGTTOU|SIGURG|SIGUSR1|SIGUSR2|SIGVTALRM|SIGWINCH|SIGXCPU|SIGXFSZ"
 
-/** By package and type; values are separated by `|`, and the empty text is a value. */
+/** By package and type. Values are separated by `|`; an empty text between them is a value too. */
 const TABLE: Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, string>>>>>> = {
   "io.k8s.api.admissionregistration.v1": {
     MatchResources: { matchPolicy: MATCH_POLICIES },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Subresources of a Pod that may change one part of it only. Everything else in the request is ignored, so that the right
-// to such a subresource is not a right to change the Pod.
+// Subresources of a Pod that may change only one part of it. Everything else in the request is ignored, so that the
+// permission for such a subresource does not allow changing the rest of the Pod.
 
 import { asArray, asObject, clone, type Json, type JsonObject } from "../value.js"
 
@@ -16,7 +16,7 @@ const narrow: Record<string, Narrow> = {
   },
 }
 
-/** The object as the subresource may leave it; the same one where the subresource has no such bounds. */
+/** Discards changes that the subresource must not make; other subresources are not restricted. */
 export function narrowUpdate(subresource: string, object: JsonObject, old: JsonObject): void {
   const change = Object.hasOwn(narrow, subresource) ? narrow[subresource] : undefined
   if (change === undefined) return

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The built-in resources: what discovery says about each, where its objects are stored, and the traits by which
-// their handling differs (unconditional update, creation by update, generation, answer to delete).
+// The built-in resources: their discovery data, where their objects are stored, and the traits by which their handling
+// differs (unconditional update, creation by update, generation, response to delete).
 
 import { createHash } from "node:crypto"
 import { table } from "./data.js"
@@ -38,7 +38,7 @@ export interface Traits {
   readonly returnDeleted: boolean
 }
 
-/** What requests are served with, whether built in or defined by a CRD. */
+/** A resource as requests use it, built in or defined by a CRD. */
 export interface ResourceInfo {
   readonly group: string
   readonly version: string
@@ -53,14 +53,14 @@ export interface ResourceInfo {
   readonly categories: readonly string[]
   readonly subresources: readonly Subresource[]
   readonly storageHash: string
-  /** All objects of the resource live under this prefix. */
+  /** The keys of all objects of the resource have this prefix. */
   readonly prefix: string
   readonly traits: Traits
 }
 
 export interface BuiltinResource extends ResourceInfo {
   readonly type: StructNode
-  /** Virtual resources, such as reviews, store nothing. */
+  /** Virtual resources, such as reviews, are never stored. */
   readonly virtual: boolean
 }
 
@@ -98,7 +98,7 @@ export function storageVersionHash(group: string, version: string, kind: string)
   return createHash("sha256").update(`${group}/${version}/${kind}`).digest().subarray(0, 8).toString("base64")
 }
 
-/** Where a kind is stored in another group or version than it is asked for. */
+/** Kinds that are stored in another group or version than the requested one. */
 const storedAs: Record<string, [string, string]> = { Event: ["", "v1"], HorizontalPodAutoscaler: ["autoscaling", "v2"] }
 
 function build(): BuiltinResource[] {
@@ -150,7 +150,7 @@ function build(): BuiltinResource[] {
 
 export const builtinResources: readonly BuiltinResource[] = build()
 
-/** In the order kube-apiserver lists its groups; custom groups follow. */
+/** In the order in which kube-apiserver lists its groups; custom groups follow. */
 export const groupOrder: readonly string[] =
   " apiregistration.k8s.io apps events.k8s.io authentication.k8s.io authorization.k8s.io autoscaling batch certificates.k8s.io networking.k8s.io policy rbac.authorization.k8s.io storage.k8s.io admissionregistration.k8s.io apiextensions.k8s.io scheduling.k8s.io coordination.k8s.io node.k8s.io discovery.k8s.io resource.k8s.io flowcontrol.apiserver.k8s.io storagemigration.k8s.io".split(
     " ",

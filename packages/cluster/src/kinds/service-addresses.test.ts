@@ -11,7 +11,7 @@ const PORTS = 2768
 const ADDRESSES = 32767
 
 describe("a full range", () => {
-  it("gives out the last node port and rejects the next", () => {
+  it("allocates the last node port and rejects the next", () => {
     const service: JsonObject = { spec: { type: "NodePort", ports: ports(PORTS) } }
     expect(allocateAddresses(service, "a", [], Math.random)).toEqual([])
     const next: JsonObject = { spec: { type: "NodePort", ports: ports(1) } }
@@ -21,12 +21,12 @@ describe("a full range", () => {
     ])
   })
 
-  it("rejects one service that asks for more ports than there are", () => {
+  it("rejects a Service that needs more ports than are free", () => {
     const service: JsonObject = { spec: { type: "NodePort", ports: ports(PORTS + 2) } }
     expect(allocateAddresses(service, "a", [], Math.random)).toHaveLength(2)
   })
 
-  it("rejects an address when none is left", () => {
+  it("rejects a Service when no address is free", () => {
     const clusterIPs = Array.from({ length: ADDRESSES }, (_, i) => `10.0.${128 + (i >> 8)}.${i & 255}`)
     const service: JsonObject = { spec: { type: "ClusterIP" } }
     expect(allocateAddresses(service, "b", [entry("a", { clusterIPs })], Math.random)).toMatchObject([

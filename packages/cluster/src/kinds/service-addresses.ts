@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cluster IPs and node ports: kept when requested and free, otherwise picked at random. Used ones are read from the
-// stored Services, so nothing can leak.
+// Allocates cluster IPs and node ports: the requested one if it is free, otherwise a random one. The addresses in use
+// are read from the stored Services, so none can leak.
 
 import { isIPv4 } from "node:net"
 import { type FieldError, invalid } from "../meta/field-error.js"
@@ -8,7 +8,9 @@ import type { Entry } from "../store/store.js"
 import { asArray, asObject, asString, asStrings, isEmpty, type Json, type JsonObject } from "../value.js"
 
 const NODE_PORTS = { first: 30000, last: 32767 }
-/** 10.0.0.0/16; single addresses that people ask for by hand mostly lie in its lower half. */
+/**
+ * 10.0.0.0/16. Random addresses are taken from the upper half, because users mostly choose addresses in the lower half.
+ */
 const RANGE = { base: ipNumber("10.0.0.0"), size: 65536, randomFrom: 32768 }
 
 function ipNumber(ip: string): number {
@@ -69,7 +71,7 @@ export function allocateAddresses(
     : []
 }
 
-/** A free number of the range, looked for from a random place on; undefined when there is none. */
+/** Returns a free number of the range, searching from a random start; undefined when there is none. */
 function pick(
   first: number,
   count: number,
@@ -84,7 +86,7 @@ function pick(
   return undefined
 }
 
-/** What a Service holds of both ranges. */
+/** The cluster IP and node ports of a Service. */
 export function addressesOf(service: JsonObject | undefined): Json {
   const spec = asObject(service?.spec)
   return [spec.clusterIP ?? null, asArray(spec.ports).map(port => asObject(port).nodePort ?? null)]

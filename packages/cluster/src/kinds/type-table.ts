@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The types of built-in kinds, resolved from the generated table: each struct with its fields in Go's order, and for
-// every field what decoding, defaulting, patching, applying and documenting need to know. Resolution is lazy, since
+// every field what decoding, defaulting, patching, apply and documentation need. Types are resolved lazily, because
 // types such as JSONSchemaProps contain themselves.
 
 import { table } from "./data.js"
 
-/** A field as the generator writes it: short keys, because there are thousands. */
+/** A field in the generated table. Keys are short because there are thousands of fields. */
 export interface RawField {
   /** JSON name; empty when the fields of the type are inlined. */
   readonly j: string
@@ -37,7 +37,7 @@ export interface RawTypeDef {
 }
 
 const types = table<Readonly<Record<string, RawTypeDef>>>("types")
-/** By type and field; the type's own stands under the empty name. */
+/** Descriptions by type and field; the description of the type itself has an empty name. */
 const docs = table<Readonly<Record<string, Readonly<Record<string, string>>>>>("docs")
 
 function docOf(type: string, field: string): string {
@@ -68,9 +68,9 @@ export type TypeNode =
 export interface StructNode {
   readonly kind: "struct"
   readonly go: string
-  /** Full name as OpenAPI spells it, such as io.k8s.api.core.v1.Pod. */
+  /** Full name in OpenAPI, such as io.k8s.api.core.v1.Pod. */
   readonly name: string
-  /** Go's bare type name, as unmarshalling errors spell it. */
+  /** Go's type name without the package, as in unmarshalling errors. */
   readonly short: string
   readonly doc: string
   readonly atomic: boolean
@@ -255,7 +255,10 @@ class Field implements FieldDef {
   }
 }
 
-/** Inlined structs give their fields to the outer one; on the wire they stay a message of their own. */
+/**
+ * Fields of an inlined struct become fields of the outer one. In protobuf the inlined struct remains a message of its
+ * own.
+ */
 function expand(owner: string, raw: RawField): FieldDef[] {
   if (raw.j !== "") return [new Field(owner, raw)]
   const inner = resolveType(raw.t.replace(/^\*/, ""))

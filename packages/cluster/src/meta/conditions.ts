@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Conditions in a status: one per type, with the time of its last change.
+// Status conditions: one per type, with the time of its last change.
 
 import { asObject, type JsonObject } from "../value.js"
 

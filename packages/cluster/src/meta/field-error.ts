@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Validation findings: a field path, what is wrong and with which value, worded as k8s.io/apimachinery's field.Error.
-// A list of them becomes the message and the causes of a 422 Status.
+// Validation errors: a field path, the problem and the value, worded like field.Error of k8s.io/apimachinery. A list of
+// them becomes the message and the causes of a 422 Status.
 
 import type { Json } from "../value.js"
 import { stringify } from "../wire/json.js"
@@ -24,17 +24,17 @@ export type FieldErrorType = keyof typeof types
 export interface FieldError {
   readonly type: FieldErrorType
   readonly field: string
-  /** What is after the type; undefined leaves the value out. */
+  /** The text after the error type; undefined omits the value. */
   readonly value?: string
   readonly detail: string
 }
 
-/** A value as Go prints it in an error: strings quoted, the rest as JSON. */
+/** Formats a value as Go prints it in errors: strings quoted, everything else as JSON. */
 export function printValue(value: Json): string {
   return typeof value === "string" ? goQuote(value) : stringify(value)
 }
 
-/** strconv.Quote. */
+/** Go's strconv.Quote. */
 export function goQuote(text: string): string {
   let out = '"'
   for (const c of text) {
@@ -102,7 +102,7 @@ export function errorReason(error: FieldError): string {
   return types[error.type][1]
 }
 
-/** One message as it is, several in brackets; repeated messages once. */
+/** A single message as it is, several in brackets without duplicates. */
 export function aggregate(errors: readonly FieldError[]): string {
   const texts = [...new Set(errors.map(errorText))]
   return texts.length === 1 ? (texts[0] ?? "") : `[${texts.join(", ")}]`

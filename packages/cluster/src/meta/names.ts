@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Syntax of names, labels and the like, with Kubernetes' error messages. Each check returns the errors, or an empty list.
+// Syntax checks of names, labels and similar texts, with Kubernetes' error messages. Each check returns the errors, or
+// an empty list.
 
 const LABEL_KEY_MESSAGE =
   "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
@@ -22,7 +23,7 @@ const bytes = (text: string): number => Buffer.byteLength(text)
 export function subdomainErrors(name: string): string[] {
   const out: string[] = []
   if (name.length > 253) out.push("must be no more than 253 characters")
-  // A name that is too long is not matched again: the expression could only repeat the complaint.
+  // For a name that is too long, only the characters are checked, because the full expression would also fail.
   if (name.length <= 253 ? !subdomain.test(name) : !/^[a-z0-9.-]*$/.test(name)) out.push(SUBDOMAIN)
   return out
 }
@@ -41,7 +42,7 @@ export function dns1035Errors(name: string): string[] {
   return out
 }
 
-/** Names that only must be a path segment, such as those of RBAC objects. */
+/** Names that only need to be a valid path segment, such as those of RBAC objects. */
 export function pathSegmentErrors(name: string): string[] {
   if (name === "." || name === "..") return [`may not be '${name}'`]
   return ["/", "%"].filter(c => name.includes(c)).map(c => `may not contain '${c}'`)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Metadata rules for every kind: names, labels, annotations, owners, finalizers, and what an update may not change. Paths
-// and messages are Kubernetes' own.
+// Metadata rules for every kind: names, labels, annotations, owners, finalizers, and the fields that an update must not
+// change. Paths and messages are those of Kubernetes.
 
 import { asArray, asObject, asString, asStrings, dig, equal, type Json, type JsonObject } from "../value.js"
 import { type FieldError, forbidden, goQuote, invalid, required, tooLong } from "./field-error.js"
@@ -14,7 +14,7 @@ export type NameCheck = (name: string) => string[]
 export interface MetaRules {
   readonly namespaced: boolean
   readonly name: NameCheck
-  /** Built-in kinds also reject finalizers without a domain; custom resources only warn. */
+  /** Built-in kinds reject finalizers without a domain; custom resources only get a warning. */
   readonly strictFinalizers: boolean
 }
 
@@ -28,7 +28,7 @@ export function validateMeta(meta: JsonObject, rules: MetaRules, path = "metadat
   const name = asString(meta.name)
   const namespace = asString(meta.namespace)
   if (generateName !== "")
-    // A prefix may end with a dash; the rest of the rules hold.
+    // A prefix may end with a dash; all other rules apply.
     for (const message of rules.name(generateName.replace(/-$/, "a")))
       errors.push(invalid(`${path}.generateName`, generateName, message))
   if (name === "") errors.push(required(`${path}.name`, "name or generateName is required"))
@@ -111,7 +111,7 @@ function validateFinalizers(finalizers: Json | undefined, strict: boolean, path:
   return errors
 }
 
-/** What the author of a custom resource is told about finalizer names that may clash. */
+/** Warnings for custom resources about finalizer names that may clash. */
 export function finalizerWarnings(meta: JsonObject, old?: JsonObject): string[] {
   const before = new Set(asStrings(old?.finalizers))
   const added = asStrings(meta.finalizers).filter(name => !before.has(name))

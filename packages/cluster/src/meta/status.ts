@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Failures in Kubernetes' form: every rejection is an ApiError with the Status document and HTTP code. The messages are
-// Kubernetes' own literals; clients such as kubectl match on the reason and show the message.
+// Errors in Kubernetes' form: every rejection is an ApiError with a Status document and an HTTP status. The messages
+// are those of Kubernetes; clients such as kubectl evaluate the reason and show the message.
 
 import type { Json, JsonObject } from "../value.js"
 import { aggregate, errorBody, errorReason, type FieldError } from "./field-error.js"
 
 export interface GroupResource {
   readonly group: string
-  /** Plural resource or kind, whichever the caller speaks of. */
+  /** Plural resource or kind, depending on the message. */
   readonly resource: string
 }
 
@@ -105,8 +105,8 @@ export const internal = (message: string): ApiError => new ApiError(500, "", mes
 export const internalError = (message: string): ApiError =>
   new ApiError(500, "InternalError", `Internal error occurred: ${message}`, { causes: [{ message }] })
 /**
- * Nothing was done, except perhaps the first half of a deletion, which is repeated. A retry is likely to succeed, and
- * clients of Kubernetes retry by themselves.
+ * Nothing was written, except perhaps the first half of a deletion, which a retry repeats. A retry is likely to
+ * succeed, and Kubernetes clients retry automatically.
  */
 export const serverTimeout = (message: string): ApiError =>
   new ApiError(500, "ServerTimeout", `The request could not be completed at this time, please try again: ${message}`, {

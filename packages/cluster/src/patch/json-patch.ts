@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// JSON patch (RFC 6902) with the liberties of the library Kubernetes uses: replace of a missing member adds it, copy
-// from a missing member sets null, a pointer's text before the first slash is ignored. Stops at the first failure.
+// JSON patch (RFC 6902) with the deviations of the library that Kubernetes uses: replace adds a missing member, copy
+// from a missing member sets null, text before the first slash of a pointer is ignored. Stops at the first failure.
 
 import { asString, clone, equal, getKey, isObject, type Json, type JsonObject, setKey } from "../value.js"
 import { stringify } from "../wire/json.js"
@@ -9,12 +9,12 @@ import { stringify } from "../wire/json.js"
 export class JsonPatchError extends Error {}
 
 const MISSING = "missing value"
-/** What copy operations may add in all; without it a short patch could double a document again and again. */
+/** The total size that copy operations may add. Without a limit, a short patch could double a document repeatedly. */
 const MAX_COPIED = 3 * 1024 * 1024
 
 type Container = JsonObject | Json[]
 
-/** Applies all operations or throws; the target is not changed. */
+/** Applies all operations or throws. The target is not changed. */
 export function jsonPatch(target: Json, operations: readonly Json[]): Json {
   const draft = new Draft(target)
   for (const item of operations) {
@@ -24,7 +24,7 @@ export function jsonPatch(target: Json, operations: readonly Json[]): Json {
   return draft.finish()
 }
 
-/** A document in the making: containers are copied the first time they are touched, and only then. */
+/** A document that is being changed: each container is copied when it is changed for the first time. */
 class Draft {
   readonly #own = new Set<Container>()
   #copied = 0
@@ -40,7 +40,7 @@ class Draft {
     return copy
   }
 
-  /** A value that stands in two places must not be changed in both. */
+  /** Copies the value, so that changing it in one place does not change the other. */
   copyOf(value: Json): Json {
     this.#copied += stringify(value).length
     if (this.#copied > MAX_COPIED)
@@ -50,7 +50,7 @@ class Draft {
     return clone(value)
   }
 
-  /** Touched objects are printed sorted by Go, and rejections quote them. */
+  /** Go prints changed objects with sorted keys, and error messages quote them. */
   finish(): Json {
     for (const container of this.#own) if (!Array.isArray(container)) resort(container)
     return this.root
@@ -117,7 +117,7 @@ function index(key: string, length: number, negative: boolean): number | undefin
   return at
 }
 
-/** Makes the containers along the path the draft's own and lets the change work on the last one. */
+/** Copies the containers along the path into the draft and applies the change to the last one. */
 function edit(draft: Draft, path: string, op: string, change: (parent: Container, key: string) => void): void {
   const keys = segments(path)
   const last = keys.pop()
@@ -145,7 +145,7 @@ function copyObject(object: JsonObject): JsonObject {
   return out
 }
 
-/** Sorted again in place, since the change may have added a key. */
+/** Sorts the keys in place, because the change may have added one. */
 function resort(object: JsonObject): void {
   const entries = Object.keys(object)
     .sort()

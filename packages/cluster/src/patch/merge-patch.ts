@@ -8,7 +8,7 @@ export function mergePatch(target: Json | undefined, patch: Json): Json {
   if (!isObject(patch)) return patch
   const base = isObject(target) ? target : {}
   const out: JsonObject = {}
-  // Go's implementation prints the touched object with sorted keys; error messages quote it.
+  // Go's implementation prints changed objects with sorted keys, and error messages quote them.
   const keys = [...new Set([...Object.keys(base), ...Object.keys(patch)])].sort()
   for (const key of keys) {
     const change = getKey(patch, key)

@@ -10,7 +10,7 @@ import { StrategicError, strategicMerge } from "./strategic.js"
 const json = fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<Json>
 
 describe("merge patch", () => {
-  // The table of RFC 7386, appendix A.
+  // The examples of RFC 7386, appendix A.
   it.each<[Json, Json, Json]>([
     [{ a: "b" }, { a: "c" }, { a: "c" }],
     [{ a: "b" }, { b: "c" }, { a: "b", b: "c" }],
@@ -28,7 +28,7 @@ describe("merge patch", () => {
     [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
   ])("%j with %j is %j", (target, patch, expected) => expect(mergePatch(target, patch)).toEqual(expected))
 
-  it("changes nothing the second time, and never its target", () => {
+  it("changes nothing the second time, and never changes its target", () => {
     fc.assert(
       fc.property(json, json, (target, patch) => {
         const before = clone(target)
@@ -57,7 +57,7 @@ describe("JSON patch", () => {
       ],
       {},
     ],
-    ["replaces what is missing, as Kubernetes does", {}, [{ op: "replace", path: "/a", value: 1 }], { a: 1 }],
+    ["replaces a missing member, as Kubernetes does", {}, [{ op: "replace", path: "/a", value: 1 }], { a: 1 }],
   ])("%s", (_, target, operations, expected) => expect(jsonPatch(target, operations)).toEqual(expected))
 
   it.each<[JsonObject]>([
@@ -68,13 +68,13 @@ describe("JSON patch", () => {
     [{ op: "add", path: "/list/7", value: 1 }],
     [{ op: "frobnicate", path: "/a" }],
     [{ path: "/a" }],
-  ])("rejects %j and leaves the target alone", operation => {
+  ])("rejects %j and does not change the target", operation => {
     const target = { a: 1, list: [1] }
     expect(() => jsonPatch(target, [{ op: "add", path: "/b", value: 1 }, operation])).toThrow(JsonPatchError)
     expect(target).toEqual({ a: 1, list: [1] })
   })
 
-  it("undoes an addition by removing it", () => {
+  it("is undone by removing an added member", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.stringMatching(/^[a-y]{1,3}$/), json), json, (target, value) => {
         const added = jsonPatch(target, [{ op: "add", path: "/z", value }])
@@ -103,7 +103,7 @@ describe("strategic merge", () => {
   const containers = (patch: JsonObject): Json | undefined =>
     (strategicMerge(base, { spec: patch }, pod).spec as JsonObject).containers
 
-  it("merges lists by their key, new elements in front", () => {
+  it("merges lists by their key and puts new elements first", () => {
     expect(containers({ containers: [{ name: "app", image: "a:2" }] })).toEqual([
       { name: "app", image: "a:2", env: [{ name: "A", value: "1" }] },
       { name: "side", image: "s:1" },
@@ -115,7 +115,7 @@ describe("strategic merge", () => {
     ])
   })
 
-  it("follows directives", () => {
+  it("applies directives", () => {
     expect(containers({ containers: [{ name: "side", $patch: "delete" }] })).toMatchObject([{ name: "app" }])
     expect(containers({ containers: [{ name: "only" }, { $patch: "replace" }] })).toEqual([{ name: "only" }])
     expect(containers({ "$setElementOrder/containers": [{ name: "side" }, { name: "app" }] })).toMatchObject([
@@ -130,7 +130,7 @@ describe("strategic merge", () => {
     })
   })
 
-  it("rejects an element without its key", () => {
+  it("rejects an element without its merge key", () => {
     expect(() => containers({ containers: [{ image: "x" }] })).toThrow(StrategicError)
   })
 

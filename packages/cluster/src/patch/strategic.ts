@@ -17,7 +17,7 @@ export function strategicMerge(target: JsonObject, patch: JsonObject, type: Type
   return mergeMap(clone(target), clone(patch), type)
 }
 
-/** Go's %v of a map, which the errors quote. */
+/** Formats a value like Go's %v, which error messages quote. */
 function goPrint(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(goPrint).join(" ")}]`
   if (isObject(value))
@@ -96,7 +96,7 @@ function retainKeys(original: JsonObject, patch: JsonObject): void {
   for (const key of Object.keys(original)) if (!keep.has(key)) delete original[key]
 }
 
-/** $setElementOrder: merge the list it speaks of, then bring its elements into that order. */
+/** Applies $setElementOrder: merges the list, then puts its elements in that order. */
 function applyOrder(original: JsonObject, patch: JsonObject, type: TypeNode | undefined): void {
   for (const directive of Object.keys(patch).filter(key => key.startsWith(ORDER))) {
     const order = asArray(patch[directive])
@@ -158,7 +158,10 @@ function mergeList(original: Json[], patch: Json[], member: Member, deleting: bo
   return reorder(merged, plain, base, key)
 }
 
-/** Elements the patch names in its order, the others in the server's; of two unrelated ones the patch's comes first. */
+/**
+ * Puts elements of the patch in its order and the others in the server's order. If their relative order is open, the
+ * element of the patch comes first.
+ */
 function reorder(merged: Json[], patchOrder: readonly Json[], serverOrder: readonly Json[], key: string): Json[] {
   const id = (item: Json): Json => (key !== "" && isObject(item) ? (getKey(item, key) ?? null) : item)
   const position = (list: readonly Json[], item: Json): number => list.findIndex(other => equal(id(other), id(item)))
@@ -199,7 +202,10 @@ function withoutNulls(value: Json): Json {
   return out
 }
 
-/** What a patch leaves when there is nothing to merge it with; undefined when it is only a directive. */
+/**
+ * Returns the patch without its directives, for when there is nothing to merge with; undefined if it is only a
+ * directive.
+ */
 function withoutDirectives(value: Json): Json | undefined {
   if (Array.isArray(value)) return value.map(withoutDirectives).filter((item): item is Json => item !== undefined)
   if (!isObject(value)) return value

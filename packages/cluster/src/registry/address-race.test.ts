@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two servers on one store that both found an address free: one of them gets it.
+// Two servers on one store both find an address free: only one of them gets it.
 
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -28,7 +28,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** Blocks every write until all writers have read the addresses in use; retries pass. */
+/** Blocks writes until all writers have read the addresses in use. Retries are not blocked. */
 function afterAllLooked(count: number): Admission {
   let waiting = 0
   let release = (): void => undefined
@@ -64,7 +64,7 @@ it.each([
     { type: "NodePort", ports: [{ port: 80, nodePort: 31999 }] },
     "provided port is already allocated",
   ],
-])("one %s goes to one service", async (_, prefix, spec: JsonObject, rejection) => {
+])("allocates one %s to one Service", async (_, prefix, spec: JsonObject, rejection) => {
   const catalog = new Catalog()
   const admission = afterAllLooked(2)
   const servers = [1, 2].map(() => new Registry(store, catalog, admission, Date.now))

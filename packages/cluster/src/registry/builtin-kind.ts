@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Built-in kinds as the registry sees them: typed by the generated tables, defaulted and validated by kind.
+// Built-in kinds in the registry: typed by the generated tables, with defaults and validation by kind.
 
 import { behaviourOf } from "../kinds/behaviours/by-kind.js"
 import { decode } from "../kinds/codec.js"
@@ -126,7 +126,7 @@ function builtinKind(info: BuiltinResource): Kind {
   return built
 }
 
-/** Kind and apiVersion first, as Go prints them. */
+/** Puts kind and apiVersion first, as Go prints them. */
 function ordered(object: JsonObject): JsonObject {
   const { kind, apiVersion, ...rest } = object
   return { kind: kind ?? "", apiVersion: apiVersion ?? "", ...rest }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds that are served right now: the built-in kinds and, following the store, the kinds of every established CRD.
-// It watches the store itself, so a CRD is served as soon as its condition Established is written.
+// The kinds that are currently served: the built-in kinds and the kinds of every established CRD. It watches the store
+// itself, so a CRD is served as soon as its condition Established is written.
 
 import { type BuiltinResource, builtinResources } from "../kinds/resource-table.js"
 import { isCondition } from "../schema/crd.js"
@@ -12,13 +12,13 @@ import type { Kind } from "./kind.js"
 
 const CRD_PREFIX = "/registry/apiextensions.k8s.io/customresourcedefinitions/"
 
-/** What servers behind this one serve. */
+/** Groups and resources of the aggregated API servers. */
 export interface AggregatedApis {
   groups(): ReadonlyMap<string, readonly string[]>
   resources(group: string, version: string): readonly JsonObject[]
 }
 
-const NOBODY: AggregatedApis = { groups: () => new Map(), resources: () => [] }
+const NO_APIS: AggregatedApis = { groups: () => new Map(), resources: () => [] }
 
 export class Catalog {
   readonly #builtin = new Map<string, Kind>()
@@ -26,8 +26,8 @@ export class Catalog {
   readonly #custom = new Map<string, CustomKind>()
   readonly #byCrd = new Map<string, CustomKind[]>()
   #watch: Watch | undefined
-  #behind: AggregatedApis = NOBODY
-  /** Raised with every change of what is served; caches of derived documents key on it. */
+  #behind: AggregatedApis = NO_APIS
+  /** Increased with every change of the served kinds; caches of derived documents use it as key. */
   generation = 0
 
   constructor() {
@@ -36,12 +36,12 @@ export class Catalog {
       if (info.virtual) this.#virtual.set(id(info.group, info.version, info.plural), info)
   }
 
-  /** Other API servers answer for further groups. */
+  /** Sets the API servers that serve additional groups. */
   aggregate(behind: AggregatedApis): void {
     this.#behind = behind
   }
 
-  /** Versions by group, of those alone that are not served here. */
+  /** Versions by group, only for groups that this server does not serve itself. */
   aggregatedGroups(): ReadonlyMap<string, readonly string[]> {
     const own = this.customGroups()
     return new Map([...this.#behind.groups()].filter(([group]) => !own.has(group) && !this.isBuiltinGroup(group)))
@@ -96,7 +96,7 @@ export class Catalog {
     return kind
   }
 
-  /** Whether the group is one of Kubernetes' own; unknown paths are answered differently there. */
+  /** Whether the group is one of Kubernetes' own. Unknown paths in those groups get a different response. */
   isBuiltinGroup(group: string): boolean {
     return builtinResources.some(info => info.group === group)
   }
@@ -113,7 +113,7 @@ export class Catalog {
     return this.kinds().find(({ info }) => info.apiVersion === apiVersion && info.kind === kind)
   }
 
-  /** The kind whose objects lie under a key, whichever of its versions. */
+  /** The kind of the objects below a key, in any of its versions. */
   storing(key: string): Kind | undefined {
     return this.kinds().find(({ info }) => key.startsWith(info.prefix))
   }

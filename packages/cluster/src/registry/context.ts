@@ -18,11 +18,11 @@ export interface RequestContext {
   readonly dryRun: boolean
   readonly fieldManager: string
   readonly fieldValidation: "Strict" | "Warn" | "Ignore"
-  /** Shown as HTTP Warning headers, each once. */
+  /** Sent as HTTP Warning headers, each once. */
   readonly warn: (text: string) => void
   readonly now: () => number
   readonly signal: AbortSignal | undefined
-  /** Runs a step of work on the document when it is this caller's turn; at once where left out. */
+  /** Runs a step of work on the document when it is this caller's turn, or at once if undefined. */
   readonly inTurn?: InTurn
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The steps of the write pipeline in which creating an object differs from updating one.
+// The steps of the write pipeline in which creation differs from an update.
 
 import { randomUUID } from "node:crypto"
 import { isDeleting, metaOf, validateMeta } from "../meta/object-meta.js"
@@ -22,7 +22,7 @@ import { groupResource, type Kind, keyOf } from "./kind.js"
 import { withoutRevision, withRevision } from "./revision.js"
 import type { WriteEnvironment, WriteRequest, WriteSteps } from "./write-pipeline.js"
 
-/** The alphabet of generated names: no vowels, so that no words come out. */
+/** The alphabet of generated names, without vowels, so that they contain no words. */
 const RANDOM = "bcdfghjklmnpqrstvwxz2456789"
 
 export function creationSteps(
@@ -46,7 +46,7 @@ export function creationSteps(
     },
     prepare(object) {
       const meta = metaOf(object)
-      // Fail closed: the namespace was authorized before any webhook saw the object.
+      // Fail closed: the namespace of the request was authorized, and a webhook must not change it.
       if (kind.info.namespaced && meta.namespace !== context.namespace)
         throw badRequest("the namespace of the provided object does not match the namespace sent on the request")
       for (const key of ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"]) delete meta[key]
@@ -74,14 +74,17 @@ export function creationSteps(
       )
       if (revision !== undefined) return withRevision(kind.fromStored(stored), revision)
       const winner = await store.get(key)
-      // Another object took an address; the name is still free.
+      // Another object took an address, but the name is still free: try again.
       if (winner === undefined && addresses.compares.length > 0) return undefined
       throw existsError(kind, winner, name)
     },
   }
 }
 
-/** The object of an update that creates. It has no version yet, and a uid would name an object that does not exist. */
+/**
+ * Prepares the object of an update that creates it. It has no version yet; a uid would refer to an object that does not
+ * exist.
+ */
 export function asNew(kind: Kind, object: JsonObject): JsonObject {
   const meta = metaOf(object)
   const version = asString(meta.resourceVersion)

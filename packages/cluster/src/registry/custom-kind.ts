@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Custom resources as the registry sees them: one Kind per served version of a CRD, shaped by its structural schema.
+// Custom resources in the registry: one Kind per served version of a CRD, shaped by its structural schema.
 
 import { plain } from "../kinds/behaviours/by-kind.js"
 import { DecodeError, decode } from "../kinds/codec.js"
@@ -28,7 +28,7 @@ export interface CustomKind extends Kind {
   readonly schema: Schema | undefined
 }
 
-/** One kind per served version, with the names the CRD was accepted under. */
+/** One kind per served version, with the accepted names of the CRD. */
 export function customKinds(crd: JsonObject): CustomKind[] {
   return versionsOf(crd)
     .filter(version => version.served === true)
@@ -94,7 +94,7 @@ function customKind(crd: JsonObject, version: JsonObject): CustomKind {
     if (old === undefined || validateListTypes(schema, old, "").length === 0)
       errors.push(...validateListTypes(schema, object, ""))
     if (schema.hasRules) {
-      // Rules assume the types the schema promises, so they wait until those hold.
+      // Rules rely on the types of the schema, so they are evaluated only if the types are valid.
       const blocked = errors.some(
         ({ type }) =>
           type === "NotSupported" ||
@@ -213,7 +213,7 @@ function deprecationOf(crd: JsonObject, version: JsonObject, info: ResourceInfo)
   return better === undefined ? text : `${text}; use ${info.group}/${better} ${info.kind}`
 }
 
-/** Kubernetes' order: stable before beta before alpha, newer first. */
+/** The order of Kubernetes: stable before beta before alpha, newer first. */
 export function compareVersions(a: string, b: string): number {
   const parse = (version: string): [number, number, number] | undefined => {
     const match = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version)

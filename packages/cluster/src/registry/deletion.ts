@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deletion as clients request it: preconditions and admission first. An object with finalizers or a grace period is only
-// marked; it is removed with its last finalizer, or by the kubelet that ran it.
+// Deletion requested by clients: preconditions and admission come first. An object with finalizers or a grace period is
+// only marked; it is removed with its last finalizer, or by the kubelet that ran it.
 
 import type { DeleteOptions } from "../kinds/behaviour.js"
 import { isDeleting, metaOf } from "../meta/object-meta.js"
@@ -15,7 +15,7 @@ import type { Registry } from "./registry.js"
 import { withRevision } from "./revision.js"
 
 export interface Deleted {
-  /** What the client is answered: the object while something holds it, a Status once it is gone. */
+  /** The response: the object while something holds it, a Status once it is removed. */
   readonly answer: JsonObject
   readonly gone: boolean
 }
@@ -36,7 +36,7 @@ export async function deleteObject(
   }
 }
 
-/** Undefined if another client was faster. */
+/** Returns undefined if another client changed the object first. */
 async function attempt(
   registry: Registry,
   kind: Kind,
@@ -75,7 +75,7 @@ async function attempt(
   const value = stringify(stored)
   let last = entry.modRevision
   if ((!gone || graceful) && value !== entry.value) {
-    // Kinds that are given grace are marked even when there is none to give: watchers see the mark, then the end.
+    // Kinds with a grace period are marked even if the period is zero: watchers see the mark before the removal.
     const revision = await store.commit([{ key, modRevision: last }], [{ key, value }])
     if (revision === undefined) return undefined
     last = revision

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How managedFields are tracked for one request: the manager of the fields it sets, and which fields can be owned at all.
+// How managedFields are tracked for one request: the manager that owns the fields it sets, and which fields can be
+// owned.
 
 import type { FieldManagement } from "../patch/apply/field-manager.js"
 import { FieldSet } from "../patch/apply/field-set.js"

@@ -12,7 +12,7 @@ import type { Json, JsonObject } from "../value.js"
 
 export interface DecodedObject {
   readonly object: JsonObject
-  /** Paths that are not in the schema, in the order they are reported. */
+  /** Paths of fields that are not in the schema, in reporting order. */
   readonly unknown: string[]
 }
 
@@ -22,7 +22,7 @@ export interface Column {
   readonly format: string
   readonly description: string
   readonly priority: number
-  /** The cell of an object. */
+  /** The value of the column for an object. */
   cell(object: JsonObject, now: number): Json
 }
 
@@ -35,9 +35,9 @@ export interface Kind {
   readonly builtin: boolean
   readonly behaviour: Behaviour
   readonly meta: MetaRules
-  /** Checks the types of a document and brings it into shape; throws DecodeError. Defaults included. */
+  /** Checks the types of a document, normalizes it and adds defaults; throws DecodeError. */
   decode(value: Json): DecodedObject
-  /** The document in the requested version, from what is stored. */
+  /** Converts a stored document to the requested version. */
   fromStored(stored: JsonObject): JsonObject
   toStored(object: JsonObject): JsonObject
   readonly hasStatus: boolean
@@ -46,15 +46,15 @@ export interface Kind {
   prepareForUpdate(object: JsonObject, old: JsonObject): void
   validate(object: JsonObject, context: ValidationContext): FieldError[]
   validateUpdate(object: JsonObject, old: JsonObject, context: ValidationContext): FieldError[]
-  /** The value of a selectable field; undefined when the kind does not offer it. */
+  /** The value of a selectable field; undefined when the kind does not support the field. */
   field(object: JsonObject, path: string): string | undefined
   selectable(path: string): boolean
   unsupportedField(path: string): string
   readonly applyType: ApplyType
   readonly empty: JsonObject
-  /** Made when a table is asked for: they carry the documentation of fields. */
+  /** Created on demand, because columns contain the documentation of fields. */
   columns(): readonly Column[]
-  /** Shown to every caller of the version. */
+  /** A warning for every caller of the version. */
   readonly deprecation: string | undefined
 }
 
@@ -80,7 +80,7 @@ export function prefixOf(info: ResourceInfo, namespace: string): string {
   return info.namespaced && namespace !== "" ? `${info.prefix}${namespace}/` : info.prefix
 }
 
-/** Namespaces are judged by their own labels where others are by their namespace's. */
+/** For Namespaces, selectors use their own labels; for other objects, the labels of their namespace. */
 export function isNamespace({ info }: Kind): boolean {
   return info.group === "" && info.kind === "Namespace"
 }

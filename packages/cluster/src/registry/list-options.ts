@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Options of lists and watches, read from the query and checked as Kubernetes checks ListOptions.
+// Options of lists and watches, read from the query and validated like Kubernetes' ListOptions.
 
 import { type FieldError, forbidden, notSupported } from "../meta/field-error.js"
 import { badRequest, invalidError } from "../meta/status.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The effect of deletion on a stored object, as a value: the marks it gets, and whether anything still blocks it. All
-// deletions go through here: clients, the garbage collector and the end of a namespace.
+// deletions use this code: those of clients, of the garbage collector and of terminating namespaces.
 
 import type { Behaviour, DeleteOptions } from "../kinds/behaviour.js"
 import { isDeleting, metaOf } from "../meta/object-meta.js"
@@ -10,7 +10,7 @@ import { printTime } from "../wire/go-time.js"
 export const ORPHAN = "orphan"
 export const FOREGROUND = "foregroundDeletion"
 
-/** The stored object as deletion leaves it. */
+/** Returns the stored object with its deletion marks. */
 export function marked(
   behaviour: Behaviour,
   stored: JsonObject,
@@ -42,7 +42,7 @@ export function marked(
   return object
 }
 
-/** Nothing holds an object any more that is being deleted: removing the last finalizer removes it. */
+/** Whether an object that is being deleted can be removed, because nothing holds it any more. */
 export function finished(behaviour: Behaviour, object: JsonObject): boolean {
   if (!isDeleting(object)) return false
   const meta = metaOf(object)

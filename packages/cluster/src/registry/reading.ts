@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists and watches. A list is one consistent revision, in pages if requested. A watch begins exactly where a list ended
-// and sends ADDED and DELETED when an object starts or stops matching.
+// Lists and watches. A list is consistent at one revision, in pages if requested. A watch begins exactly where a list
+// ended and sends ADDED and DELETED when an object starts or stops matching.
 
 import { metaOf } from "../meta/object-meta.js"
 import { ApiError, badRequest, expired, internal, internalError, resourceVersionTooLarge } from "../meta/status.js"
@@ -38,7 +38,7 @@ function matches(kind: Kind, object: JsonObject, options: ListOptions): boolean 
   )
 }
 
-/** Continue tokens are Kubernetes': base64 of the revision and the key to go on after. */
+/** Continue tokens have Kubernetes' format: base64 of the revision and the key after which to continue. */
 function encodeContinue(revision: number, start: string): string {
   return Buffer.from(JSON.stringify({ v: "meta.k8s.io/v1", rv: revision, start: `${start}\0` })).toString("base64url")
 }
@@ -61,7 +61,7 @@ function decodeContinue(token: string): { rv: number; start: string } {
   if (typeof rv !== "number" || rv === 0)
     return reject("incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
   if (typeof start !== "string" || start === "") return reject("encoded start key empty (version meta.k8s.io/v1)")
-  // A start key must stay below the prefix of the list.
+  // The start key must stay below the prefix of the list.
   if (start.split("/").some(part => part === ".." || part === ".")) return reject(`continue key is not valid: ${start}`)
   return { rv, start: start.replace(/^\//, "").replace(/\0$/, "") }
 }
@@ -141,18 +141,18 @@ export interface WatchEvent {
 }
 
 export interface WatchHandle extends Watch {
-  /** The revision up to which everything has been delivered. */
+  /** Returns a bookmark with the revision up to which everything has been delivered. */
   bookmark(initialEventsEnd?: boolean): WatchEvent
 }
 
-/** Delivers matching changes in order. Initial state comes first where the options ask for it. */
+/** Delivers matching changes in order. The initial state comes first if the options request it. */
 export async function watch(
   registry: Registry,
   kind: Kind,
   namespace: string,
   options: ListOptions,
   emit: (event: WatchEvent) => void,
-  /** Settles when the reader is ready for more; the initial state may be larger than what may wait for it. */
+  /** Resolves when the reader is ready for more, because the initial state may be larger than its queue. */
   ready: () => Promise<void>,
 ): Promise<WatchHandle> {
   const prefix = prefixOf(kind.info, namespace)
@@ -170,7 +170,7 @@ export async function watch(
   if (initial || options.sendInitialEvents === false) {
     const { entries, revision } = await store.range({ prefix })
     from = Math.max(asked, revision)
-    // Kubernetes sends no initial events at all when their end could not be marked.
+    // Kubernetes sends no initial events if bookmarks, which would mark their end, are not allowed.
     const silent = options.sendInitialEvents === true && !options.allowWatchBookmarks
     if (initial && !silent)
       for (const entry of entries) {
@@ -196,7 +196,7 @@ export async function watch(
       try {
         deliver(event)
       } catch (error) {
-        // An object that cannot be shown ends this watch; the store would hold the whole process to blame.
+        // An object that cannot be converted ends this watch. An error thrown to the store would end the process.
         emit({ type: "ERROR", object: internalError(error instanceof Error ? error.message : "").toStatus() })
       }
     })

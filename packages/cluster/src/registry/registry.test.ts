@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What writing an object means, on a real store: which fields the server sets and clients cannot choose, which of two
-// writes counts, what a subresource may change, and how an object is deleted.
+// The semantics of writes, on a real store: which fields the server sets and clients cannot choose, which of two writes
+// wins, what a subresource may change, and how an object is deleted.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { RegistryBench } from "../testing/registry.js"
@@ -16,7 +16,7 @@ let bench: RegistryBench
 let registry: Registry
 let maps: Kind
 let pods: Kind
-/** What admission does to a new or changed object; each test may set another. */
+/** What admission does to a new or changed object; each test may replace it. */
 let admits: (object: JsonObject) => Promise<JsonObject> | JsonObject
 let mayCreate: () => Promise<void>
 const admission: Admission = {
@@ -47,7 +47,7 @@ const context = (name: string, more: Partial<RequestContext> = {}): RequestConte
 let count = 0
 const fresh = (): string => `object-${count++}`
 
-/** The object as it is answered. */
+/** Creates the object and returns the response. */
 const create = (object: JsonObject, more: Partial<RequestContext> = {}, kind = maps): Promise<JsonObject> =>
   registry.create(kind, kind.decode(object).object, context(asString(dig(object, "metadata", "name")), more), {})
 
@@ -61,7 +61,7 @@ const update = (
     ...more,
   })
 
-/** Its own part of the object changed, and all else as it is. */
+/** Changes the given fields and keeps all others. */
 const change =
   (more: JsonObject, meta: JsonObject = {}): UpdateRequest["transform"] =>
   current => ({
@@ -80,7 +80,7 @@ const isStored = async (kind: Kind, name: string, namespace = "default"): Promis
   (await registry.find(kind, namespace, name)) !== undefined
 
 describe("a new object", () => {
-  it("has a uid and a creation time from the server", async () => {
+  it("gets its uid and creation time from the server", async () => {
     const name = fresh()
     const claimed = {
       uid: "mine",
@@ -93,21 +93,21 @@ describe("a new object", () => {
     expect(metadata).not.toHaveProperty("deletionTimestamp")
   })
 
-  it("is answered as it is read, under the revision of its write", async () => {
+  it("is returned as it is read, with the revision of its write", async () => {
     const name = fresh()
     const made = await create({ metadata: { name }, data: { a: "b" } })
     expect(await registry.get(maps, "default", name)).toEqual(made)
     expect(dig(made, "metadata", "resourceVersion")).toBe(`${bench.store.revision()}`)
   })
 
-  it("is not stored with its revision, which its place already says", async () => {
+  it("is stored without its revision, which the key's entry has", async () => {
     const name = fresh()
     await create({ metadata: { name } })
     const entry = await bench.store.get(keyOf(maps.info, "default", name))
     expect(entry?.object.metadata).not.toHaveProperty("resourceVersion")
   })
 
-  it("gets a name where it brings only the beginning of one, and another each time", async () => {
+  it("gets a unique name with the prefix in generateName", async () => {
     const name = async (base: string): Promise<string> =>
       asString(dig(await create({ metadata: { generateName: base } }), "metadata", "name"))
     const [one, two] = [await name("some-"), await name("some-")]
@@ -119,29 +119,24 @@ describe("a new object", () => {
     expect((await name("x".repeat(80))).length).toBe(63)
   })
 
-  it("is written by its manager's name into the fields it set", async () => {
+  it("records its manager as the owner of the fields it set", async () => {
     const { metadata } = await create({ metadata: { name: fresh() }, data: { a: "b" } }, { fieldManager: "me" })
     expect(asObject(metadata).managedFields).toMatchObject([{ manager: "me", operation: "Update" }])
   })
 
   it.each<[string, JsonObject, Partial<RequestContext>, RegExp]>([
-    ["of a name that is taken", { name: "kube-root" }, {}, /^409 AlreadyExists configmaps "kube-root" already exists$/],
-    ["of no name", {}, {}, /^422 Invalid .*name or generateName is required/],
-    ["of a name that is none", { name: "No" }, {}, /^422 Invalid .*metadata.name: Invalid value: "No"/],
-    ["with a revision of its own", { name: "new" }, {}, /resourceVersion should not be set on objects to be created$/],
-    [
-      "in a namespace that is not there",
-      { name: "x" },
-      { namespace: "away" },
-      /^404 NotFound namespaces "away" not found$/,
-    ],
+    ["with a name in use", { name: "kube-root" }, {}, /^409 AlreadyExists configmaps "kube-root" already exists$/],
+    ["without a name", {}, {}, /^422 Invalid .*name or generateName is required/],
+    ["with an invalid name", { name: "No" }, {}, /^422 Invalid .*metadata.name: Invalid value: "No"/],
+    ["with a resourceVersion", { name: "new" }, {}, /resourceVersion should not be set on objects to be created$/],
+    ["in a missing namespace", { name: "x" }, { namespace: "away" }, /^404 NotFound namespaces "away" not found$/],
   ])("%s is rejected", async (_, metadata, more, want) => {
     if (metadata.name === "kube-root") await create({ metadata })
     const sent = metadata.name === "new" ? { ...metadata, resourceVersion: "7" } : metadata
     expect(await rejected(create({ metadata: sent }, more))).toMatch(want)
   })
 
-  it("in a terminating namespace is rejected, with the reason that clients know", async () => {
+  it("in a terminating namespace is rejected with the reason that clients know", async () => {
     const namespace = fresh()
     await bench.create({ plural: "namespaces" }, "", { metadata: { name: namespace } })
     await bench.remove({ plural: "namespaces" }, "", namespace)
@@ -149,7 +144,7 @@ describe("a new object", () => {
     await expect(made).rejects.toMatchObject({ code: 403, details: { causes: [{ reason: "NamespaceTerminating" }] } })
   })
 
-  it("stays in the namespace it was sent to, whatever a webhook makes of it", async () => {
+  it("stays in the namespace of the request, whatever a webhook changes", async () => {
     const name = fresh()
     admits = change({}, { namespace: "kube-system" })
     expect(await rejected(create({ metadata: { name } }))).toMatch(
@@ -158,12 +153,12 @@ describe("a new object", () => {
     expect(await isStored(maps, name, "kube-system")).toBe(false)
   })
 
-  it("keeps an identity of the server's, whatever a webhook makes of it", async () => {
+  it("keeps the server's uid, whatever a webhook changes", async () => {
     admits = change({}, { uid: "chosen" })
     expect(dig(await create({ metadata: { name: fresh() } }), "metadata", "uid")).not.toBe("chosen")
   })
 
-  it("of a dry run is answered, without a revision, and not stored", async () => {
+  it("of a dry run is returned without a revision and not stored", async () => {
     const name = fresh()
     const made = await create({ metadata: { name } }, { dryRun: true })
     expect(made.metadata).toMatchObject({ name, uid: expect.any(String) })
@@ -171,7 +166,7 @@ describe("a new object", () => {
     expect(await isStored(maps, name)).toBe(false)
   })
 
-  it("goes to one of two who create it at the same moment", async () => {
+  it("is created once if several clients create it at the same time", async () => {
     const name = fresh()
     const outcomes = await Promise.all([1, 2, 3].map(() => rejected(create({ metadata: { name } }))))
     expect(outcomes.filter(outcome => outcome === "passed")).toHaveLength(1)
@@ -180,7 +175,7 @@ describe("a new object", () => {
 })
 
 describe("a changed object", () => {
-  it("has a newer revision, and the identity and time it had", async () => {
+  it("has a newer revision, and keeps its uid and creation time", async () => {
     const name = fresh()
     const before = await create({ metadata: { name } })
     const claimed = { creationTimestamp: "2001-01-01T00:00:00Z" }
@@ -193,7 +188,7 @@ describe("a changed object", () => {
     )
   })
 
-  it("that is the same is not written again", async () => {
+  it("without changes is not written again", async () => {
     const name = fresh()
     await create({ metadata: { name } })
     const revision = bench.store.revision()
@@ -202,16 +197,16 @@ describe("a changed object", () => {
   })
 
   it.each<[string, JsonObject, RegExp]>([
-    ["on a revision that is not the newest", { resourceVersion: "1" }, /^409 Conflict .* the object has been modified/],
-    ["for another identity", { uid: "another" }, /^409 Conflict .*Precondition failed: UID in precondition: another/],
-    ["with a name that is another's", { name: "another" }, /^422 Invalid .*metadata.name: Invalid value: "another"/],
+    ["with an outdated revision", { resourceVersion: "1" }, /^409 Conflict .* the object has been modified/],
+    ["with another uid", { uid: "another" }, /^409 Conflict .*Precondition failed: UID in precondition: another/],
+    ["with another name", { name: "another" }, /^422 Invalid .*metadata.name: Invalid value: "another"/],
   ])("%s is rejected", async (_, meta, want) => {
     const name = fresh()
     await create({ metadata: { name } })
     expect(await rejected(update(name, change({ data: { a: "b" } }, meta), { exact: true }))).toMatch(want)
   })
 
-  it("counts every one of many who change it at once, where each says what to change", async () => {
+  it("has the changes of all clients that change it at once without a revision", async () => {
     const name = fresh()
     await create({ metadata: { name } })
     const add = (key: string) =>
@@ -222,7 +217,7 @@ describe("a changed object", () => {
     })
   })
 
-  it("of a dry run is answered and stays as it was", async () => {
+  it("of a dry run is returned and not stored", async () => {
     const name = fresh()
     const before = await create({ metadata: { name } })
     const dry = { context: context(name, { dryRun: true }) }
@@ -231,7 +226,7 @@ describe("a changed object", () => {
   })
 })
 
-describe("an object that is not there", () => {
+describe("a missing object", () => {
   it("is not found", async () => {
     expect(await rejected(registry.get(maps, "default", "none"))).toBe('404 NotFound configmaps "none" not found')
     expect(await rejected(update("none", change({})))).toBe('404 NotFound configmaps "none" not found')
@@ -240,14 +235,14 @@ describe("an object that is not there", () => {
   const anew = (name: string, meta: JsonObject = {}): Promise<Written> =>
     update(name, () => maps.decode({ metadata: { name, ...meta } }).object, { create: "allowed" })
 
-  it("is created by a change, if the user may create it", async () => {
+  it("is created by an update, if the user may create it", async () => {
     const name = fresh()
     expect(await anew(name, { resourceVersion: "7" })).toMatchObject({ created: true, object: { metadata: { name } } })
     mayCreate = () => Promise.reject(new Error("only update"))
     await expect(anew(fresh())).rejects.toThrow("only update")
   })
 
-  it("is not created under an identity that it had once", async () => {
+  it("is not created with a uid", async () => {
     expect(await rejected(anew(fresh(), { uid: "once" }))).toMatch(/^409 Conflict .*no existing object was found/)
   })
 })
@@ -263,20 +258,20 @@ describe("the status of an object", () => {
     return name
   }
 
-  it("is all that its own endpoint changes", async () => {
+  it("is the only field that its endpoint changes", async () => {
     const name = await pod()
     const sent = change({ spec: { containers: [] }, status: { phase: "Running" } })
     const { object } = await update(name, sent, status(name))
     expect(object).toMatchObject({ status: { phase: "Running" }, spec: { containers: [{ image: "i" }] } })
   })
 
-  it("is not changed by the object's", async () => {
+  it("is not changed by an update of the object", async () => {
     const name = await pod()
     const { object } = await update(name, change({ status: { phase: "Failed" } }), { kind: pods })
     expect(object).toMatchObject({ status: { phase: "Pending" } })
   })
 
-  it("brings no owner along", async () => {
+  it("endpoint does not change owners", async () => {
     const name = await pod()
     const owner = { apiVersion: "v1", kind: "Pod", name: "x", uid: "1" }
     const { object } = await update(name, change({ status: {} }, { ownerReferences: [owner] }), status(name))
@@ -292,7 +287,7 @@ describe("an object that is being deleted", () => {
     return name
   }
 
-  it("stays while a finalizer holds it, and cannot be made to live again", async () => {
+  it("remains while a finalizer holds it, and its deletion cannot be undone", async () => {
     const name = await held()
     const { object } = await update(name, current => {
       const { deletionTimestamp: _, ...meta } = asObject(current?.metadata)
@@ -301,19 +296,19 @@ describe("an object that is being deleted", () => {
     expect(object.metadata).toHaveProperty("deletionTimestamp")
   })
 
-  it("takes no new finalizers", async () => {
+  it("accepts no new finalizers", async () => {
     const name = await held()
     const more = change({}, { finalizers: ["example.com/hold", "example.com/more"] })
     expect(await rejected(update(name, more))).toMatch(/no new finalizers can be added if the object is being deleted/)
   })
 
-  it("is gone with its last finalizer", async () => {
+  it("is removed with its last finalizer", async () => {
     const name = await held()
     await update(name, change({}, { finalizers: [] }))
     expect(await isStored(maps, name)).toBe(false)
   })
 
-  it("reports that to a client that asks for its name", async () => {
+  it("reports that to a client that creates an object of the same name", async () => {
     const name = await held()
     expect(await rejected(create({ metadata: { name } }))).toMatch(/^409 AlreadyExists object is being deleted: /)
   })

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Creates, updates and reads objects with Kubernetes' semantics. A write is retried until it does not conflict with
-// another writer; write-pipeline.ts is one attempt. Deletion is in deletion.ts, lists and watches in reading.ts.
+// another writer; write-pipeline.ts has one attempt. Deletion is in deletion.ts, lists and watches in reading.ts.
 
 import { setTimeout as sleep } from "node:timers/promises"
 import { metaOf } from "../meta/object-meta.js"
@@ -22,7 +22,7 @@ export interface Written {
   readonly created: boolean
 }
 
-/** Writers of the same object are served one after the other; more attempts than this mean a storm. */
+/** One of several writers of an object succeeds per round; only an overload needs more attempts than this. */
 const MAX_ATTEMPTS = 500
 
 export class Registry {
@@ -33,10 +33,12 @@ export class Registry {
     readonly clock: () => number,
   ) {}
 
-  /** Many lists and watchers read the same version of an object; it is converted once for all of them. */
+  /** Caches the converted object of a version, because many lists and watchers read the same one. */
   readonly #presented = new WeakMap<Entry, { kind: Kind; object: JsonObject }>()
 
-  /** The document in the kind's version, with its resourceVersion. Shared: clone it before you change it. */
+  /**
+   * Returns the document in the kind's version, with its resourceVersion. It is shared: clone it before changing it.
+   */
   present(kind: Kind, entry: Entry): JsonObject {
     const known = this.#presented.get(entry)
     if (known?.kind === kind) return known.object
@@ -98,7 +100,7 @@ export class Registry {
   }
 }
 
-/** Writers of one object wait at random, or all but one of them would fail again each time. */
+/** Waits a random time, because writers of the same object would otherwise keep conflicting. */
 async function backOff(attempt: number): Promise<void> {
   await sleep(Math.random() * Math.min(attempt * 4, 100))
 }

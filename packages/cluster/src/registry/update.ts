@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The steps of the write pipeline in which updating an object differs from creating one.
+// The steps of the write pipeline in which an update differs from creation.
 
 import { type FieldError, invalid } from "../meta/field-error.js"
 import { metaOf, validateMetaUpdate } from "../meta/object-meta.js"
@@ -15,11 +15,11 @@ import { withRevision } from "./revision.js"
 import type { WriteEnvironment, WriteRequest, WriteSteps } from "./write-pipeline.js"
 
 export interface UpdateRequest extends WriteRequest {
-  /** The object as it should become; called again when another writer was faster. */
+  /** Returns the desired object; called again after a conflict with another writer. */
   transform(current: JsonObject | undefined): Promise<JsonObject> | JsonObject
-  /** Create the object when it is missing. */
+  /** Whether a missing object is created. */
   readonly create: "never" | "allowed"
-  /** The caller's own resourceVersion must match; otherwise a lost race is tried again. */
+  /** Whether the caller's resourceVersion must match; otherwise a conflict is retried. */
   readonly exact: boolean
 }
 
@@ -89,7 +89,7 @@ function checkPreconditions(
 
 function prepare(kind: Kind, object: JsonObject, old: JsonObject, { subresource }: RequestContext): void {
   const before = metaOf(old)
-  // Preparing may replace the metadata, so it is looked up each time.
+  // Looked up each time, because preparation may replace the metadata.
   const keep = (key: string): void => {
     const meta = metaOf(object)
     if (before[key] === undefined) delete meta[key]
@@ -114,7 +114,8 @@ function prepare(kind: Kind, object: JsonObject, old: JsonObject, { subresource 
 
 function updateErrors(kind: Kind, object: JsonObject, old: JsonObject, context: RequestContext): FieldError[] {
   const meta = validateMetaUpdate(metaOf(object), metaOf(old), kind.meta.strictFinalizers)
-  // Custom resources are checked by the generic and by their own strategy; clients see both causes.
+  // The generic strategy and that of custom resources both check the metadata, so each error is reported twice, as in
+  // Kubernetes.
   const twice = kind.builtin ? meta : [...meta, ...meta]
   if (!kind.builtin && object.kind !== kind.info.kind) return kind.validateUpdate(object, old, context)
   if (kind.builtin && ["status", "binding", "finalize"].includes(context.subresource)) return twice

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pipeline that creates or updates an object, in the order of kube-apiserver's steps: the order decides which error a
-// client gets. creation.ts and update.ts have the steps that differ.
+// The pipeline that creates or updates an object, with the steps in kube-apiserver's order, because the order decides
+// which error a client gets. creation.ts and update.ts have the steps that differ.
 
 import type { Allocation } from "../kinds/behaviour.js"
 import type { FieldError } from "../meta/field-error.js"
@@ -21,7 +21,7 @@ export interface Admission {
   validate(kind: Kind, request: AdmissionRequest, context: RequestContext): Promise<void>
 }
 
-/** What the pipeline needs of the registry. */
+/** The parts of the registry that the pipeline needs. */
 export interface WriteEnvironment {
   readonly store: Store
   readonly admission: Admission
@@ -31,32 +31,34 @@ export interface WriteEnvironment {
 export interface WriteRequest {
   readonly kind: Kind
   readonly context: RequestContext
-  /** CreateOptions or UpdateOptions, as admission sees them. */
+  /** CreateOptions or UpdateOptions, for admission. */
   readonly options: JsonObject
-  /** managedFields are already right, as after an apply. */
+  /** Whether managedFields are already correct, as after an apply. */
   readonly tracked: boolean
 }
 
 /** The steps in which creating and updating differ, for one attempt. */
 export interface WriteSteps {
   readonly operation: "CREATE" | "UPDATE"
-  /** The object before an update. Shared: never changed. */
+  /** The object before an update. It is shared and must not be changed. */
   readonly current: JsonObject | undefined
-  /** The object that the client wants, as a copy, once the checks that come before admission have passed. */
+  /** Makes the checks that precede admission and returns a copy of the object that the client wants. */
   propose(): Promise<JsonObject>
-  /** Sets in place what clients do not decide: fields of the server, and those that the subresource cannot reach. */
+  /** Sets fields that clients cannot choose: those of the server, and those that the subresource must not change. */
   prepare(object: JsonObject): void
   errors(object: JsonObject): FieldError[]
   key(object: JsonObject): string
-  /** Checks what kube-apiserver checks after admission. */
+  /** Makes the checks that kube-apiserver makes after admission. */
   checkLast?(object: JsonObject): void
-  /** The answer; undefined when another writer was faster, and the whole attempt has to be made again. */
+  /**
+   * Returns the stored object; undefined after a conflict with another writer, when the whole attempt must be repeated.
+   */
   commit(key: string, stored: JsonObject, addresses: Allocation): Promise<JsonObject | undefined>
 }
 
 const NO_ADDRESSES: Allocation = { compares: [], writes: [] }
 
-/** One attempt. undefined when another writer was faster. */
+/** Makes one attempt. Returns undefined after a conflict with another writer. */
 export async function attemptWrite(
   environment: WriteEnvironment,
   request: WriteRequest,

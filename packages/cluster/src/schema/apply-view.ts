@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A custom resource as server-side apply needs it: its structural schema with the list and map types it declares.
+// A custom resource's type for server-side apply: its structural schema with the list and map types that it declares.
 
 import { objectMetaType } from "../kinds/type-table.js"
 import { type ApplyType, applyTypeOf, scalar, untyped } from "../patch/apply/apply-type.js"

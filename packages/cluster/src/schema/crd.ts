@@ -30,7 +30,7 @@ export function crdDefaults(crd: JsonObject): void {
   crd.spec = spec
   const storage = storageVersion(crd)
   const status = asObject(crd.status)
-  // The storage version always counts as stored, whatever a client writes.
+  // The storage version always counts as stored, even if a client's status does not list it.
   if (storage !== "" && asArray(status.storedVersions).length === 0)
     crd.status = { ...status, storedVersions: [storage] }
 }
@@ -75,7 +75,7 @@ export function validateCrd(crd: JsonObject): FieldError[] {
   return errors
 }
 
-/** Kubernetes holds settings that all versions share at the top, and says so in its paths. */
+/** Kubernetes stores settings that all versions share at the top level, and uses those paths in errors. */
 function shared(versions: readonly JsonObject[], key: string): boolean {
   const first = versions[0]
   return first !== undefined && versions.every(version => equal(version[key] ?? null, first[key] ?? null))
@@ -160,7 +160,7 @@ function validateScale(version: JsonObject, path: string): FieldError[] {
   return errors
 }
 
-/** Conversion webhooks are not supported. A CRD that needs one would be served wrongly, so it is rejected. */
+/** Conversion webhooks are not supported. A CRD that needs one would be served incorrectly, so it is rejected. */
 function validateConversion(crd: JsonObject): FieldError[] {
   const strategy = asString(dig(crd, "spec", "conversion", "strategy"))
   if (strategy === "" || strategy === "None") return []
@@ -257,7 +257,8 @@ export function isCondition(crd: JsonObject, type: string): boolean {
 
 export function validateCrdUpdate(crd: JsonObject, old: JsonObject): FieldError[] {
   const errors: FieldError[] = []
-  // The immutable fields speak for themselves; the name no longer fits a changed group or plural.
+  // A changed group or plural gets the error of an immutable field, so the error that the name no longer matches is
+  // omitted.
   const immutable: [string, string[]][] = [
     ["spec.group", ["spec", "group"]],
     ["spec.scope", ["spec", "scope"]],

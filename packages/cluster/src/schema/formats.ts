@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The string formats Kubernetes checks in custom resources; unknown formats check nothing.
+// The string formats that Kubernetes checks in custom resources. Unknown formats are not checked.
 
 import { isIP } from "node:net"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks the schema of a CustomResourceDefinition: that it is structural, that its defaults validate, its list types make
-// sense and its CEL rules compile within the cost budget.
+// Checks the schema of a CustomResourceDefinition: that it is structural, that its defaults are valid, that its list
+// types are consistent and that its CEL rules compile within the cost budget.
 
 import { RE2JS } from "re2js"
 import { messageOf } from "../message-of.js"
@@ -228,7 +228,7 @@ function checkStructural(schema: JsonObject, level: Level, path: string): FieldE
   return errors
 }
 
-/** Inside allOf, anyOf, oneOf and not only value validations may stand. */
+/** Only value validations are allowed inside allOf, anyOf, oneOf and not. */
 function checkNested(schema: JsonObject, path: string): FieldError[] {
   const errors: FieldError[] = []
   for (const [child, at] of inner(schema, path)) errors.push(...checkNested(child, at))

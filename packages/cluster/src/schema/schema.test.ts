@@ -38,14 +38,14 @@ describe("validateSchema", () => {
     ],
     [{ type: "string", format: "date-time" }, "2026-01-01T00:00:00Z", []],
     [{ type: "string", format: "nobody-knows" }, "x", []],
-  ])("%j takes %j: %j", (schema, value, expected) => expect(errors(schema, value)).toEqual(expected))
+  ])("validates %j against %j: %j", (schema, value, expected) => expect(errors(schema, value)).toEqual(expected))
 
-  // An engine that backtracks would not come back from this one.
+  // A backtracking engine would not terminate here.
   it("matches patterns in linear time", () => {
     expect(errors({ type: "string", pattern: "^(a+)+$" }, `${"a".repeat(5000)}b`)).toHaveLength(1)
   })
 
-  it("forgives what did not change", () => {
+  it("ignores errors of unchanged parts", () => {
     const schema = compileSchema({
       type: "object",
       properties: { a: { type: "string", maxLength: 1 }, b: { type: "string" } },
@@ -66,12 +66,12 @@ describe("shape", () => {
     },
   })
 
-  it("fills in defaults where the parent is there", () => {
+  it("fills in defaults if the parent exists", () => {
     expect(applyDefaults(schema, {})).toEqual({ a: "x" })
     expect(applyDefaults(schema, { nested: {}, a: null })).toEqual({ nested: { n: 5 }, a: "x" })
   })
 
-  it("prunes and says what", () => {
+  it("prunes unknown fields and reports them", () => {
     const gone: string[] = []
     expect(prune(schema, { a: "1", b: 2, free: { any: 1 }, map: { m: { v: "1", w: 2 } } }, gone, false)).toEqual({
       a: "1",
@@ -89,20 +89,20 @@ describe("rules", () => {
     "x-kubernetes-validations": list,
   })
 
-  it("reject with their message, or with the rule itself", () => {
+  it("reject with their message, or with the expression", () => {
     const rule = "self.min <= self.max"
     expect(rules(validations({ rule, message: "order" }), { min: 5, max: 1 })).toEqual(["spec: Invalid value: order"])
     expect(rules(validations({ rule }), { min: 5, max: 1 })).toEqual([`spec: Invalid value: failed rule: ${rule}`])
     expect(rules(validations({ rule }), { min: 1, max: 5 })).toEqual([])
   })
 
-  it("compare with the old value only where there is one", () => {
+  it("compare with the old value only if there is one", () => {
     const schema = validations({ rule: "self.min >= oldSelf.min", message: "never down" })
     expect(rules(schema, { min: 1 })).toEqual([])
     expect(rules(schema, { min: 1 }, { min: 2 })).toEqual(["spec: Invalid value: never down"])
   })
 
-  it("say what went wrong inside them", () => {
+  it("report errors of their evaluation", () => {
     expect(rules(validations({ rule: "self.min / 0 == 1", message: "m" }), { min: 1 })).toEqual([
       'spec: Invalid value: "object": division by zero evaluating rule: m',
     ])
@@ -119,7 +119,7 @@ describe("checkSchema", () => {
     ["an array without items", { type: "array" }, ["s.properties[spec].items: Required"]],
     ["a default of the wrong type", { type: "string", default: 5 }, ["s.properties[spec].default: TypeInvalid"]],
     [
-      "a rule on a field that is not there",
+      "a rule on an unknown field",
       {
         type: "object",
         properties: { a: { type: "string" } },
@@ -128,7 +128,7 @@ describe("checkSchema", () => {
       ["s.properties[spec].x-kubernetes-validations[0].rule: Invalid"],
     ],
     [
-      "a rule that is no bool",
+      "a rule that is not a bool",
       { type: "string", "x-kubernetes-validations": [{ rule: "size(self)" }] },
       ["s.properties[spec].x-kubernetes-validations[0].rule: Invalid"],
     ],

@@ -5,7 +5,7 @@
 import { clone, getKey, isObject, type Json, type JsonObject, setKey } from "../value.js"
 import type { Schema } from "./structural.js"
 
-/** Removes what the schema does not know; paths of what went are added to `pruned`. */
+/** Removes fields that are not in the schema and adds their paths to `pruned`. */
 export function prune(schema: Schema, value: Json, pruned: string[], root = true, path = ""): Json {
   if (Array.isArray(value)) {
     const items = schema.items

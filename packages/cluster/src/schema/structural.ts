@@ -20,7 +20,7 @@ export interface Schema {
   readonly nullable: boolean
   readonly properties: ReadonlyMap<string, Schema>
   readonly items: Schema | undefined
-  /** true: anything; undefined: nothing beyond properties. */
+  /** true: any value; undefined: no additional properties. */
   readonly additional: Schema | true | undefined
   readonly required: readonly string[]
   readonly default: Json | undefined
@@ -104,7 +104,8 @@ function compilePattern(text: string): { text: string; regex: RE2JS } | undefine
   try {
     return { text, regex: RE2JS.compile(text) }
   } catch {
-    // A CRD with an invalid pattern is rejected when it is written; an old one that slipped through checks nothing.
+    // A CRD with an invalid pattern is rejected when it is written. An invalid pattern that was stored earlier is not
+    // checked.
     return undefined
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Validates a value against a structural schema with the messages of Kubernetes' OpenAPI validator. On updates, findings
+// Validates a value against a structural schema with the messages of Kubernetes' OpenAPI validator. On updates, errors
 // about unchanged parts are ignored (ratcheting).
 
 import { type FieldError, invalid, notSupported, printValue, required, tooLong, tooMany } from "../meta/field-error.js"
@@ -9,7 +9,7 @@ import { checkFormat } from "./formats.js"
 import type { Schema } from "./structural.js"
 
 const ABSENT = Symbol("absent")
-/** The old value at the same place, if it can be correlated. */
+/** The old value at the same path, if it can be correlated. */
 export type Old = Json | typeof ABSENT
 
 export const noOld: Old = ABSENT
@@ -66,7 +66,8 @@ function checkType(schema: Schema, value: Json): string | undefined {
 
 function strings(schema: Schema, value: string, path: string, say: (text: string) => string): FieldError[] {
   const { maxLength, minLength } = schema.raw
-  // Characters are counted where UTF-16 units, of which there are as many or more, do not settle it.
+  // `value.length` counts UTF-16 units, which are at least as many as characters. A value that is short enough in units
+  // passes `maxLength` without counting its characters.
   const length = (): number => Array.from(value).length
   const errors: FieldError[] = []
   if (isNumber(maxLength) && value.length > maxLength && length() > maxLength)
@@ -113,7 +114,7 @@ function arrays(schema: Schema, value: Json[], path: string, say: (text: string)
   if (isNumber(minItems) && value.length < minItems)
     errors.push(invalid(fieldOf(path), value.length, say(`should have at least ${minItems} items`)))
   const items = schema.items
-  // A list that is too long is not validated item by item: its sender decides how long that would take.
+  // The items of a list that is too long are not validated, because a client could make that take arbitrarily long.
   if (isTooLong(schema, value)) errors.push(tooMany(fieldOf(path), value.length, Number(maxItems)))
   else if (items !== undefined)
     value.forEach((item, i) => {
@@ -126,7 +127,7 @@ function isTooLong({ raw: { maxItems } }: Schema, value: readonly Json[]): boole
   return isNumber(maxItems) && value.length > maxItems
 }
 
-/** Only lists with map keys know which old item a new one is. */
+/** Only lists with map keys can relate a new item to an old one. */
 export function correlate(schema: Schema, item: Json, old: Old): Old {
   if (old === ABSENT || !Array.isArray(old) || schema.listType !== "map" || !isObject(item)) return ABSENT
   const same = (other: Json): boolean =>
@@ -159,7 +160,7 @@ function objects(
     const known = schema.properties.get(key)
     const inner = known ?? (typeof schema.additional === "object" ? schema.additional : undefined)
     if (inner === undefined) continue
-    // Property names join with dots; Kubernetes does the same for keys of free maps in schema findings.
+    // Names are joined with dots; in schema errors Kubernetes does this for keys of free maps too.
     errors.push(...validateSchema(inner, value[key] ?? null, path === "" ? key : `${path}.${key}`, oldMember(old, key)))
   }
   return errors
@@ -200,7 +201,7 @@ function combinations(schema: Schema, value: Json, path: string): FieldError[] {
   return errors
 }
 
-/** Sets hold no value twice, keyed lists no key twice. */
+/** Sets must not contain a value twice, keyed lists no key twice. */
 export function validateListTypes(schema: Schema, value: Json, path: string): FieldError[] {
   const errors: FieldError[] = []
   if (Array.isArray(value)) {

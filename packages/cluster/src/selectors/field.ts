@@ -41,6 +41,6 @@ function unquote(text: string): string {
 }
 
 export function matchesFields(selector: FieldSelector, fieldValue: (path: string) => string): boolean {
-  // ALL terms must hold.
+  // ALL terms must match.
   return selector.every(({ path, equal, value }) => (fieldValue(path) === value) === equal)
 }

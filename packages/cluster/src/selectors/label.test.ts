@@ -36,7 +36,7 @@ describe("parseLabelSelector", () => {
     },
   )
 
-  it("reads back what it prints", () => {
+  it("parses its own output", () => {
     const key = fc.stringMatching(/^[a-z][a-z0-9]{0,5}$/).filter(text => text !== "in" && text !== "notin")
     const value = fc.stringMatching(/^[a-z0-9]{1,5}$/)
     const requirement: fc.Arbitrary<Requirement> = fc.oneof(
@@ -63,7 +63,7 @@ describe("selectorFromObject", () => {
     expect(matchesLabels(selectorFromObject({}) ?? [], web)).toBe(true)
   })
 
-  it("joins labels and expressions", () => {
+  it("combines labels and expressions", () => {
     const selector =
       selectorFromObject({
         matchLabels: { app: "web" },

@@ -20,7 +20,7 @@ export type LabelSelector = readonly Requirement[]
 export type Labels = Readonly<Record<string, Json>>
 
 export function matchesLabels(selector: LabelSelector, labels: Labels): boolean {
-  // ALL requirements must hold.
+  // ALL requirements must match.
   return selector.every(requirement => holds(requirement, labels))
 }
 
@@ -186,7 +186,7 @@ class Parser {
   }
 }
 
-/** A LabelSelector document; nothing selected by null, everything by {}. */
+/** Parses a LabelSelector document: null selects nothing, {} selects everything. */
 export function selectorFromObject(selector: Json | undefined): LabelSelector | undefined {
   if (selector === undefined || selector === null) return undefined
   const object = asObject(selector)

@@ -49,7 +49,7 @@ const certificateSigningRequest: Behaviour = {
     if (old.spec === undefined) delete object.spec
     else object.spec = clone(old.spec)
   },
-  /** Signers trust these fields, so they say who sent the request and never what it claims. */
+  /** Signers trust these fields, so the server overwrites them with the sender of the request. */
   admit(object: JsonObject, user: User) {
     const { username: _n, uid: _u, groups: _g, extra: _e, ...rest } = asObject(object.spec)
     object.spec = { ...rest, ...userInfo(user) }

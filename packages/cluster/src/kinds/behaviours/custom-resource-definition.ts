@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CRDs: their objects are deleted before they are, and every version ever stored is recorded.
+// CRDs: their objects are deleted before the CRD, and every version that was ever stored is recorded.
 
 import { withCondition } from "../../meta/conditions.js"
 import { metaOf } from "../../meta/object-meta.js"

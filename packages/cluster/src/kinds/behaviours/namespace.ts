@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Namespaces: their deletion waits for their content (`spec.finalizers`) as well as for their finalizers, so that nothing
-// is left for the next namespace of the same name.
+// Namespaces: their deletion waits for their content (`spec.finalizers`) and for their own finalizers, so that a new
+// namespace of the same name starts empty.
 
 import { metaOf } from "../../meta/object-meta.js"
 import { asArray, asObject, asStrings, dig } from "../../value.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pods: pending until a kubelet or proxy runs them, and then deleted with a grace period.
+// Pods: pending until a kubelet or proxy runs them, and deleted with a grace period after that.
 
 import { asArray, asObject, asString, dig, type JsonObject } from "../../value.js"
 import type { Behaviour, DeleteOptions } from "../behaviour.js"
@@ -39,14 +39,14 @@ export const pod: Behaviour = {
     const spec = asObject(object.spec)
     const own = spec.terminationGracePeriodSeconds
     const asked = options.gracePeriodSeconds ?? (typeof own === "number" ? own : DEFAULT_GRACE_SECONDS)
-    // A Pod that has no node, or that has ended, needs no grace period.
+    // A Pod that has no node or has ended needs no grace period.
     const phase = asString(dig(object, "status", "phase"))
     if (asString(spec.nodeName) === "" || phase === "Failed" || phase === "Succeeded") return 0
     return Math.max(asked, 0)
   },
 }
 
-/** A Pod with scheduling gates reports them from the first moment. */
+/** A Pod with scheduling gates reports them as soon as it is created. */
 function gateCondition(spec: JsonObject): JsonObject {
   if (asArray(spec.schedulingGates).length === 0) return {}
   const condition = {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Services: each gets unique addresses and ports, whichever server writes it, and keeps them.
+// Services: each gets unique addresses and ports, even if several servers write Services, and keeps them.
 
 import { invalidError } from "../../meta/status.js"
 import { asArray, asObject, asString, clone, dig, equal, isObject } from "../../value.js"
 import type { Behaviour } from "../behaviour.js"
 import { addressesOf, allocateAddresses, normalizeAddresses } from "../service-addresses.js"
 
-/** Moves with every change of the addresses of Services. */
+/** This key is written whenever the addresses of a Service change. */
 const ADDRESSES = "/registry/ranges/serviceaddresses"
 
 export const service: Behaviour = {
@@ -28,7 +28,8 @@ export const service: Behaviour = {
   },
   normalize: object => normalizeAddresses(asObject(object.spec)),
   async allocate({ object, key, prefix, store }) {
-    // INVARIANT: read before the Services, so that a client that takes an address after this read changes the revision.
+    // INVARIANT: this key is read before the Services, so that a writer that takes an address after this read changes
+    // its revision.
     const range = await store.get(ADDRESSES)
     const { entries } = await store.range({ prefix })
     const errors = allocateAddresses(object, key, entries, Math.random)

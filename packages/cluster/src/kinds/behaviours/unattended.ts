@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kinds that are only documents here, because no controller or node acts on them. Users who create one get a warning
-// instead of waiting for Pods that never come.
+// Kinds that this server only stores, because no controller or node acts on them. Users who create one get a warning
+// instead of waiting for Pods that never start.
 
 import { asString, dig } from "../../value.js"
 import { IN_THIS_CLUSTER } from "../advice.js"

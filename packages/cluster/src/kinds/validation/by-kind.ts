@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rules apply to which built-in kind. Kinds that are not listed are plain documents: only their types and metadata
-// are checked.
+// Maps built-in kinds to their validation rules. Kinds that are not listed are plain documents: only their types and
+// metadata are checked.
 
 import { type FieldError, forbidden, invalid, notSupported, required } from "../../meta/field-error.js"
 import { labelErrors, type NameCheckLike, pathSegmentErrors, subdomainErrors } from "../../meta/names.js"
@@ -41,13 +41,13 @@ function validateLease(lease: JsonObject): FieldError[] {
   return errors
 }
 
-/** Those sent through events.k8s.io must be complete; older ones only once they name a time. */
+/** Events sent through events.k8s.io must be complete; core/v1 Events only if they have an eventTime. */
 function validateEvent(event: JsonObject): FieldError[] {
   const namespace = asString(dig(event, "metadata", "namespace"))
   const own = asString(asObject(event.involvedObject ?? event.regarding).namespace)
   const modern = event.apiVersion === "events.k8s.io/v1"
   const errors: FieldError[] = []
-  // Objects without a namespace have their events in `default`.
+  // Events of objects without a namespace belong to `default`.
   if (own === "" ? namespace !== "" && namespace !== "default" : own !== namespace)
     errors.push(invalid("involvedObject.namespace", own, "does not match event.namespace"))
   if (!isEmpty(event.eventTime)) {

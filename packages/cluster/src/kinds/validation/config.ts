@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ConfigMaps and Secrets: keys, sizes, the keys each Secret type needs, and what `immutable` freezes.
+// ConfigMaps and Secrets: keys, sizes, the keys that each Secret type requires, and the fields that `immutable`
+// freezes.
 
 import { type FieldError, forbidden, invalid, required, tooLong } from "../../meta/field-error.js"
 import { configKeyErrors } from "../../meta/names.js"

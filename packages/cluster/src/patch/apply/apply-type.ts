@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one view of types that server-side apply needs: what is a scalar, which maps and lists merge and by which keys.
-// Built from the tables of built-in kinds here, and from structural schemas by schema/apply-view.ts.
+// The view of types that server-side apply needs: what is a scalar, which maps and lists merge and by which keys. For
+// built-in kinds it is built here from the type tables, for custom resources by schema/apply-view.ts from structural
+// schemas.
 
 import type { FieldDef, Special, TypeNode } from "../../kinds/type-table.js"
 import type { Json } from "../../value.js"
 
 export type ApplyType =
   | { kind: "scalar" }
-  /** Anything goes; objects merge key by key, lists are atomic. */
+  /** Any value: objects merge key by key, lists are atomic. */
   | { kind: "untyped" }
   | {
       kind: "map"
       atomic: boolean
       /** Declared fields of a struct. */
       field(name: string): ApplyType | undefined
-      /** Type of undeclared members; undefined: they are rejected. */
+      /** The type of undeclared members; if undefined, they are rejected. */
       rest: ApplyType | undefined
     }
   | {
@@ -29,7 +30,7 @@ export type ApplyType =
 export const scalar: ApplyType = { kind: "scalar" }
 export const untyped: ApplyType = { kind: "untyped" }
 
-/** What may hold an object, or a list, where others hold a single value. */
+/** Special types whose value may be an object or a list. */
 const OPEN: ReadonlySet<Special> = new Set([
   "RawExtension",
   "FieldsV1",

@@ -30,7 +30,7 @@ const apply = (
 ): JsonObject => applyConfiguration(live, map(data), by(manager), force, "/a; /v1, Kind=ConfigMap")
 
 describe("server-side apply", () => {
-  it("removes what its manager no longer states", () => {
+  it("removes fields that their manager no longer applies", () => {
     const first = apply(undefined, { a: "1", b: "2" }, "alice")
     expect(apply(first, { a: "1" }, "alice").data).toEqual({ a: "1" })
   })
@@ -42,7 +42,7 @@ describe("server-side apply", () => {
     expect(apply(left, {}, "alice").data).not.toEqual({ a: "1" })
   })
 
-  it("meets a conflict, and takes over by force", () => {
+  it("reports a conflict, and takes fields over by force", () => {
     const first = apply(undefined, { a: "1" }, "alice")
     expect(() => apply(first, { a: "2" }, "bob")).toThrow(/conflict with "alice": \.data\.a/)
     const forced = apply(first, { a: "2" }, "bob", true)
@@ -50,13 +50,13 @@ describe("server-side apply", () => {
     expect(() => apply(forced, { a: "3" }, "alice")).toThrow(/conflict with "bob"/)
   })
 
-  it("gives changed fields to the manager that updates", () => {
+  it("makes the manager of an update the owner of changed fields", () => {
     const first = apply(undefined, { a: "1" }, "alice")
     const changed = trackUpdate(first, { ...first, data: { a: "9" } }, by("hand", "Update"))
     expect(() => apply(changed, { a: "1" }, "alice")).toThrow(/conflict with "hand" using v1/)
   })
 
-  it("changes nothing when nothing changes", () => {
+  it("changes nothing if the configuration is unchanged", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.stringMatching(/^[a-e]$/), fc.string()), data => {
         const once = apply(undefined, data, "alice")
@@ -72,7 +72,7 @@ describe("server-side apply", () => {
   })
 })
 
-it("takes definitions, whose schemas hold schemas where others hold a value", () => {
+it("accepts CRDs, whose schemas have schemas in place of values", () => {
   const definition = applyTypeOf(
     typeNamed("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition"),
   )
@@ -102,11 +102,11 @@ describe("field sets", () => {
     return out
   })
 
-  it("survive being written and read", () => {
+  it("can be written and read back", () => {
     fc.assert(fc.property(set, one => FieldSet.fromJson(one.toJson()).equals(one)))
   })
 
-  it("obey the laws of sets", () => {
+  it("satisfy the laws of sets", () => {
     fc.assert(
       fc.property(set, set, (a, b) => {
         expect(a.union(b).equals(b.union(a))).toBe(true)
@@ -120,7 +120,7 @@ describe("field sets", () => {
 describe("typed values", () => {
   const data = fc.dictionary(fc.stringMatching(/^[a-e]$/), fc.string())
 
-  it("differ in exactly what a merge changes", () => {
+  it("differ by exactly what a merge changes", () => {
     fc.assert(
       fc.property(data, data, (left, right) => {
         const merged = merge(type, map(left), map(right))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps managedFields true: an update gives changed fields to its manager; an apply claims the fields it sets, reports
-// conflicts with other owners, and removes fields that its manager set before and that no one else owns.
+// Maintains managedFields. An update makes its manager the owner of changed fields. An apply owns the fields it sets,
+// reports conflicts with other owners, and removes fields that its manager applied before and that have no other owner.
 
 import { ApiError } from "../../meta/status.js"
 import { asObject, equal, type Json, type JsonObject } from "../../value.js"
@@ -20,11 +20,11 @@ import { compare, merge, removeItems, toFieldSet, validateTyped, withNamedFields
 
 export interface FieldManagement {
   readonly type: ApplyType
-  /** The empty object of the kind, against which a creation is compared. */
+  /** The empty object of the kind, with which a new object is compared. */
   readonly empty: JsonObject
   readonly owner: Owner
   readonly now: string
-  /** Keeps only what the endpoint may change, such as `status`. */
+  /** Keeps only the fields that the endpoint may change, such as `status`. */
   allowed(set: FieldSet): FieldSet
 }
 
@@ -41,7 +41,7 @@ function withoutManaged(object: JsonObject): JsonObject {
   return { ...object, metadata: meta }
 }
 
-/** The new object with its managedFields; the timestamps of an unchanged object stay as they were. */
+/** Returns the new object with its managedFields. The timestamps of an unchanged object are kept. */
 export function trackUpdate(live: JsonObject | undefined, next: JsonObject, how: FieldManagement): JsonObject {
   const liveEntries = asObject(live?.metadata).managedFields
   const sent = asObject(next.metadata).managedFields
@@ -53,8 +53,8 @@ export function trackUpdate(live: JsonObject | undefined, next: JsonObject, how:
     : own !== undefined && own.size > 0
       ? own
       : (decodeManaged(liveEntries) ?? new Map())
-  // An object without tracked fields, because it was reset or is older than tracking, stays so until a client applies
-  // it.
+  // An object without tracked fields (they were reset, or the object is older than tracking) stays untracked until a
+  // client applies it.
   if (live !== undefined && managed.size === 0) return withManaged(next, managed)
   const before = withoutManaged(live ?? how.empty)
   const changes = compare(how.type, before, withoutManaged(next))
@@ -89,7 +89,10 @@ function withManagedEntries(object: JsonObject, entries: Json | undefined): Json
   }
 }
 
-/** The result of a server-side apply. The configuration must name its kind; live is undefined when it creates. */
+/**
+ * Returns the result of a server-side apply. The configuration must name its kind; `live` is undefined when the apply
+ * creates the object.
+ */
 export function applyConfiguration(
   live: JsonObject | undefined,
   config: JsonObject,
@@ -112,7 +115,7 @@ export function applyConfiguration(
   const next = prune(how.type, merged, managed, last?.set)
   const changes = compare(how.type, base, next)
   const touched = changes.modified.union(changes.added)
-  // Only an apply that changes the object is dated.
+  // An apply that changes nothing keeps its time.
   if (live === undefined || !touched.isEmpty() || !changes.removed.isEmpty())
     managed.set(key, { owner: how.owner, set, time: how.now })
   const conflicts: Conflict[] = []
@@ -130,7 +133,7 @@ export function applyConfiguration(
   return keepTimestamps(live, withManaged(refreshLastApplied(live, next, config, how.owner.manager), managed))
 }
 
-/** All conflicts count, or those alone that the other manager does not yield. */
+/** Throws unless every conflict is about `allowed` fields. */
 function rejectConflicts(conflicts: readonly Conflict[], allowed: FieldSet): void {
   const left = conflicts
     .map(([owner, set]): Conflict => [owner, set.difference(allowed)])
@@ -143,7 +146,7 @@ function prune(type: ApplyType, merged: JsonObject, managed: ManagedFields, last
   const named = (set: FieldSet): FieldSet => withNamedFields(type, set)
   const mergedSet = named(toFieldSet(type, merged))
   let pruned = removeItems(type, merged, named(last)) as JsonObject
-  // What any manager owns, the applying one included, comes back.
+  // Keep the fields that any manager owns, including this one.
   let owned = new FieldSet()
   for (const { set } of managed.values()) owned = owned.union(set)
   pruned = removeItems(
@@ -151,7 +154,7 @@ function prune(type: ApplyType, merged: JsonObject, managed: ManagedFields, last
     merged,
     mergedSet.difference(named(toFieldSet(type, pruned)).union(named(owned))),
   ) as JsonObject
-  // So does what the manager never owned.
+  // Keep the fields that this manager never owned.
   const dangling = mergedSet.difference(named(toFieldSet(type, pruned))).intersection(named(last))
   return removeItems(type, merged, dangling) as JsonObject
 }

@@ -86,7 +86,7 @@ export class FieldSet {
     return out
   }
 
-  /** Takes away the paths of the other set and everything below them. */
+  /** Removes the paths of the other set and everything below them. */
   recursiveDifference(other: FieldSet): FieldSet {
     const out = new FieldSet()
     for (const element of this.members) if (!other.members.has(element)) out.members.add(element)
@@ -119,7 +119,7 @@ function compareElements(a: PathElement, b: PathElement): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** `.name`, `[key="value"]` or `["value"]`, as conflicts print it. */
+/** Formats an element as conflicts show it: `.name`, `[key="value"]` or `["value"]`. */
 function printElement(element: PathElement): string {
   const text = element.slice(2)
   switch (element[0]) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// metadata.managedFields: who owns which fields. Read from an object, changed by updates and applies, written back in
-// Kubernetes' order. An owner is manager, operation, apiVersion and subresource together.
+// metadata.managedFields: which manager owns which fields. Read from an object, changed by updates and applies, written
+// back in Kubernetes' order. An owner is identified by manager, operation, apiVersion and subresource.
 
 import { asArray, asObject, asString, isObject, type Json, type JsonObject } from "../../value.js"
 import { FieldSet } from "./field-set.js"
@@ -21,14 +21,14 @@ export interface Managed {
 
 export type ManagedFields = Map<string, Managed>
 
-/** Update managers beyond this number are merged into one entry. */
+/** Beyond this number, the entries of the oldest update managers are merged. */
 const MAX_UPDATE_MANAGERS = 10
 
 export function ownerKey(owner: Owner): string {
   return JSON.stringify([owner.manager, owner.operation, owner.apiVersion, owner.subresource])
 }
 
-/** undefined when the entries cannot be understood. */
+/** Returns undefined when the entries are invalid. */
 export function decodeManaged(entries: Json | undefined): ManagedFields | undefined {
   const out: ManagedFields = new Map()
   for (const item of asArray(entries)) {
@@ -104,7 +104,7 @@ function capped(managed: ManagedFields): ManagedFields {
   return out
 }
 
-/** Paths without an owner: identity and bookkeeping. */
+/** Fields that no manager owns: identity and bookkeeping. */
 const stripped = FieldSet.fromJson({
   "f:apiVersion": {},
   "f:kind": {},

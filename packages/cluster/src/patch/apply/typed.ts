@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations on a value with its type, after structured-merge-diff: list its fields, compare two versions, merge one into
-// the other, and remove fields. All pure.
+// Operations on values with their types, modelled on structured-merge-diff: list the fields of a value, compare two
+// values, merge them, and remove fields. All functions are pure.
 
 import { equal, getKey, isObject, type Json, type JsonObject, setKey } from "../../value.js"
 import { stringify } from "../../wire/json.js"
@@ -21,7 +21,7 @@ type ListType = Extract<ApplyType, { kind: "list" }>
 const freeMap: MapType = { kind: "map", atomic: false, field: () => undefined, rest: untyped }
 const freeList: ListType = { kind: "list", relation: "atomic", keys: [], element: untyped, keyDefault: () => undefined }
 
-/** An untyped value takes the form it has. */
+/** An untyped value gets a type that fits its form. */
 function settle(type: ApplyType, value: Json | undefined): ApplyType {
   if (type.kind !== "untyped") return type
   if (Array.isArray(value)) return freeList
@@ -60,7 +60,7 @@ function elementsOf(type: ListType, list: readonly Json[]): PathElement[] {
   return list.map((item, i) => listElement(type, item, i, ""))
 }
 
-/** Checks a document against its type: undeclared fields and broken list keys, worded as in Kubernetes. */
+/** Validates a document against its type: undeclared fields and invalid list keys, with Kubernetes' wording. */
 export function validateTyped(type: ApplyType, value: Json, path = ""): string[] {
   const settled = settle(type, value)
   if (settled.kind === "map" && isObject(value))
@@ -106,7 +106,7 @@ function printKey(element: PathElement): string {
     .join(",")}]`
 }
 
-/** Every path the value sets. */
+/** The paths of all fields that the value sets. */
 export function toFieldSet(type: ApplyType, value: Json): FieldSet {
   const set = new FieldSet()
   collect(type, value, set, undefined)
@@ -213,7 +213,7 @@ function indexed(type: ListType, value: Json | undefined): Map<PathElement, Json
   return out
 }
 
-/** The right value wins; maps and keyed lists merge. */
+/** On conflict the right value wins; maps and keyed lists merge. */
 export function merge(type: ApplyType, left: Json | undefined, right: Json | undefined): Json {
   if (right === undefined) return left ?? null
   if (left === undefined) return right
@@ -229,7 +229,7 @@ export function merge(type: ApplyType, left: Json | undefined, right: Json | und
   return right
 }
 
-/** Items of the left keep their place; shared and new items follow the order of the right. */
+/** Items of the left list keep their place; common and new items follow the order of the right list. */
 function mergeLists(type: ListType, left: Json[], right: Json[]): Json[] {
   const a = elementsOf(type, left)
   const b = elementsOf(type, right)
@@ -256,7 +256,7 @@ function mergeLists(type: ListType, left: Json[], right: Json[]): Json[] {
   return out
 }
 
-/** Takes the listed items out of the value. */
+/** Removes the listed items from the value. */
 export function removeItems(type: ApplyType, value: Json, remove: FieldSet): Json {
   const settled = settle(type, value)
   if (settled.kind === "map" && !settled.atomic && isObject(value)) {
@@ -281,7 +281,7 @@ export function removeItems(type: ApplyType, value: Json, remove: FieldSet): Jso
   return value
 }
 
-/** Declared struct fields that have children count as members themselves. */
+/** Adds declared struct fields that have children in the set as members. */
 export function withNamedFields(type: ApplyType, set: FieldSet): FieldSet {
   const out = new FieldSet()
   for (const element of set.members) out.members.add(element)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A static check of rules against their schema: unknown fields, selections on scalars, results that are not bool, and
-// loops nested over unbounded lists. It accepts what it cannot know; evaluation then reports it.
+// A static check of CEL rules against their schema: unknown fields, selections on scalars, results that are not bool,
+// and nested loops over unbounded lists. Expressions of unknown type are accepted; evaluation reports their errors.
 
 import { isNumber, type Json } from "../../value.js"
 import type { Schema } from "../structural.js"
@@ -18,7 +18,7 @@ export type StaticType =
 
 const DYN: StaticType = { kind: "dyn" }
 const BOOL: StaticType = { kind: "bool" }
-/** A request of 3 MiB holds about this many of the smallest elements. */
+/** The approximate maximum number of minimal elements in a 3 MiB request. */
 const UNBOUNDED = 1_048_576
 
 export class CelCheckError extends Error {}
@@ -66,7 +66,7 @@ function bound(limit: Json | undefined): number {
   return isNumber(limit) ? Number(limit) : UNBOUNDED
 }
 
-/** Throws CelCheckError with the compiler's message, caret included. */
+/** Throws CelCheckError with the compiler's message, including the caret. */
 export function checkCel(expression: string, variables: ReadonlyMap<string, StaticType>): Checked {
   let parsed: ParsedCel
   try {
@@ -129,7 +129,7 @@ class Checker {
         const target = kind.value.target === undefined ? undefined : this.check(kind.value.target, scope)
         const args = kind.value.args.map(arg => this.check(arg, scope))
         const name = kind.value.function
-        // Rejecting the rule when it is written is better than failing on every object later.
+        // Rejecting the rule when it is written is better than rejecting every object later.
         if (/^[a-zA-Z]\w*$/.test(name) && !isKnownFunction(name))
           this.fail(expr, `undeclared reference to '${name}' (in container '')`)
         return callType(kind.value.function, target, args)
@@ -164,7 +164,7 @@ class Checker {
         inner.set(accuVar, accumulator)
         const before = this.#factor
         this.#factor = Math.min(before * Math.max(size, 1), 1e300)
-        // Only iterations count: nested loops over unbounded lists are what must be stopped.
+        // Only iterations count, because the check must stop nested loops over unbounded lists.
         this.cost += this.#factor
         this.check(loopCondition, inner)
         const step = this.check(loopStep, inner)

@@ -21,7 +21,7 @@ import { strings } from "@bufbuild/cel/ext"
 
 export type CelBinding = CelInput
 
-/** How an optional is carried through an evaluator that has no such type. */
+/** The key that represents an optional in an evaluator without that type. */
 export const OPTIONAL = "@optional"
 
 const { BOOL, DYN, INT, STRING, DOUBLE } = CelScalar
@@ -94,7 +94,7 @@ const functions: CelFunc[] = [
 
 const library = celEnv({ funcs: [...strings, ...functions] })
 
-/** Whether a rule may call it; macros are expanded before this is called. */
+/** Whether a rule may call the function; macros are already expanded. */
 export function isKnownFunction(name: string): boolean {
   return library.funcs.find(name) !== undefined
 }
@@ -110,7 +110,10 @@ export type ParsedCel = ReturnType<typeof parse>
 const expressions = new Map<string, ParsedCel>()
 const MAX_EXPRESSIONS = 500
 
-/** CRDs repeat few rules at many fields and in each version. Throws the parser's error for text that is no expression. */
+/**
+ * Cached, because CRDs repeat few rules at many fields and in each version. Throws the parser's error for an invalid
+ * expression.
+ */
 export function parseCel(expression: string): ParsedCel {
   const known = expressions.get(expression)
   if (known !== undefined) return known
@@ -120,7 +123,7 @@ export function parseCel(expression: string): ParsedCel {
   return parsed
 }
 
-/** Throws the parser's error for text that is no expression. */
+/** Throws the parser's error for an invalid expression. */
 export function compileCel(expression: string, variables: readonly string[]): Program {
   const key = `${variables.join(",")}|${expression}`
   const known = programs.get(key)

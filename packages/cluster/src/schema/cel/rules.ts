@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Evaluates x-kubernetes-validations over a custom resource: every rule on every value its schema describes, transition
-// rules only where an old value can be found. Findings about unchanged values become warnings.
+// Evaluates x-kubernetes-validations on a custom resource: every rule on every value that its schema describes,
+// transition rules only if there is an old value. Errors about unchanged values become warnings.
 
 import { messageOf } from "../../message-of.js"
 import { type FieldError, forbidden, invalid, printValue, required } from "../../meta/field-error.js"
@@ -88,7 +88,7 @@ function ruleMessage(rule: Rule, bindings: Parameters<ReturnType<typeof compileC
     const text = "value" in outcome && typeof outcome.value === "string" ? outcome.value.trim() : ""
     return text === "" || text.includes("\n") ? undefined : text
   } catch {
-    // The fixed message takes over; a broken message must not hide the finding.
+    // The fixed message is used instead: a broken message expression must not hide the error.
     return undefined
   }
 }

@@ -13,7 +13,7 @@ const reserved = new Set(
   ),
 )
 
-/** The name under which a rule reaches a property; undefined when it cannot. */
+/** The name of a property in rules; undefined if rules cannot access it. */
 export function escapeName(name: string): string | undefined {
   if (reserved.has(name)) return `__${name}__`
   if (!/^[a-zA-Z_.\-/][a-zA-Z0-9_.\-/]*$/.test(name)) return undefined
