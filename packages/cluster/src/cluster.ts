@@ -30,25 +30,25 @@ import { openEmbeddedStore } from "./store/embedded/open.js"
 import type { Store } from "./store/store.js"
 
 export interface ClusterOptions {
-  /** Everything the cluster keeps lives here: store, keys, kubeconfig. */
+  /** The folder of everything that the cluster stores: objects, keys, kubeconfig. */
   readonly dataDir: string
   readonly host?: string
   /** 0 picks a free port. */
   readonly port?: number
-  /** Further names and addresses the serving certificate is good for. */
+  /** Additional names and addresses of the serving certificate. */
   readonly names?: readonly string[]
   readonly limits?: Partial<Limits>
   /**
-   * Namespaces whose service accounts run the system, such as a control plane's: places are kept for them, so that its
-   * leader keeps its lease however many requests others send. `kube-system` when left out.
+   * Namespaces whose service accounts run the system, such as the control plane's. Slots are reserved for them, so that
+   * the leader keeps its lease however many requests other clients send. The default is `kube-system`.
    */
   readonly systemNamespaces?: readonly string[]
   readonly clock?: () => number
-  /** An issuer whose ID tokens are taken besides tokens of our own. */
+  /** An issuer whose ID tokens are accepted in addition to the cluster's own tokens. */
   readonly oidc?: OidcOptions
-  /** A store of the caller's own; the embedded one when left out. It is closed with the cluster. */
+  /** A store of the caller, instead of the embedded one. It is closed with the cluster. */
   readonly store?: Store
-  /** Called for failures that are not the client's. */
+  /** Called for errors that the client did not cause. */
   log?(error: unknown, request: string): void
 }
 
@@ -57,14 +57,14 @@ export interface Cluster {
   readonly port: number
   readonly kubeconfigPath: string
   readonly caCertificate: string
-  /** Makes the server forget all history before now. */
+  /** Removes all history before the current revision. */
   compact(): Promise<void>
   revision(): number
   close(): Promise<void>
 }
 
 const DEFAULT_PORT = 7443
-/** History older than this is forgotten, as kube-apiserver does. */
+/** History older than this is removed, as in kube-apiserver. */
 const COMPACT_EVERY_MS = 5 * 60_000
 const CLOSE_GRACE_MS = 2000
 
@@ -102,7 +102,7 @@ async function assemble(
   await bootstrap(registry)
   const aggregator = new RoleAggregator(registry)
   await aggregator.start()
-  // Nothing before the first start can be watched.
+  // Watches cannot start before the first start.
   if (first) await store.compact(store.revision())
   await catalog.follow(store)
   const identity = new FrontProxyIdentity(credentials.frontProxy)
@@ -141,7 +141,7 @@ async function assemble(
   const compaction = setInterval(() => {
     const upTo = earlier
     earlier = store.revision()
-    // A failed compaction costs only space and is repeated next time.
+    // A failed compaction only costs space, and is retried at the next interval.
     store.compact(upTo).catch((error: unknown) => options.log?.(error, "compaction"))
   }, COMPACT_EVERY_MS)
   compaction.unref()

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What clients of kube-apiserver rely on beyond the recorded cases: taking over from client-side apply, webhooks that
-// answer nonsense, objects in odd places, discovery of what is not there, debugging containers, kinds with known names.
+// What clients of kube-apiserver rely on beyond the recorded cases: taking over fields from client-side apply, webhooks
+// with invalid responses, objects in the wrong namespace, discovery of missing resources, debug containers, custom
+// kinds with built-in names.
 
 import { createServer, type Server } from "node:https"
 import type { AddressInfo } from "node:net"
@@ -41,7 +42,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-describe("apply on the server after apply on the client", () => {
+describe("server-side apply after client-side apply", () => {
   const annotation = "kubectl.kubernetes.io/last-applied-configuration"
   const config = (name: string, data: JsonObject): JsonObject => ({
     ...{ apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: "default" }, data },
@@ -54,7 +55,7 @@ describe("apply on the server after apply on the client", () => {
     expect((await admin("POST", path, { ...body, metadata })).status).toBe(201)
   }
 
-  it("takes the fields over without a conflict and keeps the annotation true", async () => {
+  it("takes the fields over without a conflict and keeps the annotation up to date", async () => {
     await clientSide("taken")
     const next = config("taken", { mine: "2", theirs: "1" })
     const applied = await admin("PATCH", `${maps}/taken?fieldManager=kubectl`, next, APPLY)
@@ -67,7 +68,7 @@ describe("apply on the server after apply on the client", () => {
     expect(dig(other, "fieldsV1", "f:data", "f:mine")).toBeUndefined()
   })
 
-  it("still conflicts where another client changed a field since", async () => {
+  it("still conflicts if another client has changed a field since", async () => {
     await clientSide("changed")
     await admin("PATCH", `${maps}/changed?fieldManager=jane`, { data: { theirs: "jane's" } }, MERGE)
     const next = config("changed", { mine: "2", theirs: "2" })
@@ -78,13 +79,13 @@ describe("apply on the server after apply on the client", () => {
     ])
   })
 
-  it("conflicts for every manager but kubectl", async () => {
+  it("conflicts for every manager except kubectl", async () => {
     await clientSide("other")
     const next = config("other", { mine: "2" })
     expect((await admin("PATCH", `${maps}/other?fieldManager=argo`, next, APPLY)).status).toBe(409)
   })
 
-  it("names every manager that a change would take from", async () => {
+  it("names every manager that owns a changed field", async () => {
     const body = config("three", { a: "1", b: "1" })
     for (const [manager, key] of [
       ["jane", "a"],
@@ -103,7 +104,7 @@ describe("an apply that creates", () => {
     ...{ apiVersion: "v1", kind: "ConfigMap", metadata: { name, ...meta } },
   })
 
-  it("does so whatever resourceVersion it carries", async () => {
+  it("succeeds with any resourceVersion", async () => {
     const made = await admin("PATCH", `${maps}/fresh?fieldManager=m`, body("fresh", { resourceVersion: "5" }), APPLY)
     expect(made.status).toBe(201)
   })
@@ -151,22 +152,22 @@ describe("a webhook", () => {
 
   it.each<[string, (uid: Json) => JsonObject, RegExp]>([
     [
-      "that answers another request decides nothing",
+      "rejects the request if it answers another request",
       () => ({ uid: "another", allowed: true }),
       /failed calling webhook "odd.merlon.dev": received invalid webhook response: expected response.uid="[0-9a-f-]+", got "another"/,
     ],
     [
-      "whose patch is no JSON is named",
+      "is named if its patch is not JSON",
       uid => ({ uid, allowed: true, patchType: "JSONPatch", patch: Buffer.from("nonsense").toString("base64") }),
       /admission webhook "odd.merlon.dev" sent a patch that cannot be read/,
     ],
     [
-      "whose patch is no list is named",
+      "is named if its patch is not a list",
       uid => ({ uid, allowed: true, patchType: "JSONPatch", patch: Buffer.from("{}").toString("base64") }),
       /admission webhook "odd.merlon.dev" sent a patch that cannot be read/,
     ],
     [
-      "whose patch makes no object of the kind is named",
+      "is named if its patch yields an invalid object",
       uid => ({
         ...{ uid, allowed: true, patchType: "JSONPatch" },
         patch: Buffer.from('[{"op":"add","path":"/data","value":7}]').toString("base64"),
@@ -181,8 +182,8 @@ describe("a webhook", () => {
   })
 })
 
-describe("an object outside namespaces", () => {
-  it.each(["custom", "built in"])("loses a namespace it names (%s)", async sort => {
+describe("a cluster-scoped object", () => {
+  it.each(["custom", "built in"])("loses a namespace that it names (%s)", async sort => {
     const custom = sort === "custom"
     if (custom) await define("place.merlon.dev", "Widget", "Cluster")
     const path = custom ? "/apis/place.merlon.dev/v1/widgets" : "/api/v1/namespaces"
@@ -194,16 +195,19 @@ describe("an object outside namespaces", () => {
 })
 
 describe("discovery", () => {
-  it.each(["/apis/apps/v9", "/apis/apps/v9/deployments", "/api/v9/pods"])("answers %s with a Status", async path => {
-    const { status, body } = await admin("GET", path)
-    expect([status, dig(body, "reason")]).toEqual([404, "NotFound"])
-  })
+  it.each(["/apis/apps/v9", "/apis/apps/v9/deployments", "/api/v9/pods"])(
+    "responds to %s with a Status",
+    async path => {
+      const { status, body } = await admin("GET", path)
+      expect([status, dig(body, "reason")]).toEqual([404, "NotFound"])
+    },
+  )
 
-  it("answers unknown groups in plain text", async () => {
+  it("responds to unknown groups in plain text", async () => {
     expect(await admin("GET", "/apis/nobody.dev/v1")).toMatchObject({ status: 404, text: "404 page not found\n" })
   })
 
-  it("says what the subresources of custom kinds are, and leaves out times that never were", async () => {
+  it("lists the subresources of custom kinds, and omits missing times", async () => {
     await define("found.merlon.dev", "Gadget", "Namespaced", {
       status: {},
       scale: { specReplicasPath: ".spec.n", statusReplicasPath: ".status.n" },
@@ -223,7 +227,7 @@ describe("discovery", () => {
     ])
   })
 
-  it("lists the values of fields that have few", async () => {
+  it("lists the values of enum fields", async () => {
     const { body } = await admin("GET", "/openapi/v3/api/v1")
     const spec = dig(body, "components", "schemas", "io.k8s.api.core.v1.ServiceSpec", "properties")
     expect(dig(spec, "type", "enum")).toEqual(["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"])
@@ -232,7 +236,7 @@ describe("discovery", () => {
     expect(dig(spec, "ipFamilies", "description")).not.toContain("Possible enum values")
   })
 
-  it.each(["v2@v1.0", "v2.v1.0"])("offers OpenAPI as protobuf under the name %s", async name => {
+  it.each(["v2@v1.0", "v2.v1.0"])("serves OpenAPI as protobuf under the name %s", async name => {
     const type = `application/com.github.proto-openapi.spec.${name}+protobuf`
     const { status, headers } = await server.client.send({
       ...{ method: "GET", path: "/openapi/v2", headers: { Accept: type } },
@@ -270,7 +274,7 @@ describe("kubectl debug", () => {
 })
 
 describe("a custom kind with the name of a built-in one", () => {
-  it.each(["Service", "Pod", "Namespace", "Event"])("called %s is a plain document", async kind => {
+  it.each(["Service", "Pod", "Namespace", "Event"])("is a plain document if it is called %s", async kind => {
     const group = `${kind.toLowerCase()}.merlon.dev`
     await define(group, kind, "Namespaced", { status: {} })
     const path = `/apis/${group}/v1/namespaces/default/${kind.toLowerCase()}s`
@@ -288,7 +292,7 @@ describe("a custom kind with the name of a built-in one", () => {
   })
 })
 
-describe("answers of kube-apiserver 1.36.4", () => {
+describe("responses of kube-apiserver 1.36.4", () => {
   const PATCH = "application/json-patch+json"
   const gadgets = "/apis/answers.example/v1/namespaces/default/gadgets"
   const unnamed = "the name of the object (stored based on URL) was undeterminable: name must be provided"
@@ -305,7 +309,7 @@ describe("answers of kube-apiserver 1.36.4", () => {
     readonly what: string
     readonly path: string
     readonly body: Json
-    /** Of a patch; an update otherwise. */
+    /** The type of a patch; undefined for an update. */
     readonly type?: string
     readonly status: number
     readonly said?: string
@@ -370,7 +374,7 @@ describe("answers of kube-apiserver 1.36.4", () => {
     expect([answer.status, answer.status < 300 ? "" : message(answer)]).toEqual([status, said])
   })
 
-  it("a list that is continued takes no resource version but 0", async () => {
+  it("a continued list accepts no resource version but 0", async () => {
     const { body } = await admin("GET", "/api/v1/namespaces?limit=1")
     const next = `/api/v1/namespaces?limit=1&continue=${asString(dig(body, "metadata", "continue"))}&resourceVersion=`
     expect((await admin("GET", `${next}0`)).status).toBe(200)
@@ -383,7 +387,7 @@ describe("answers of kube-apiserver 1.36.4", () => {
   it.each([
     [200, ["/", "/apis", "/apis/apps", "/apis/answers.example", "/apis/answers.example/v1", "/openapi/v2", "/metrics"]],
     [405, ["/api", "/api/v1", "/apis/apps/v1", "/version", "/openid/v1/jwks"]],
-  ])("POST is answered with %i at documents of some servers", async (status, paths) => {
+  ])("POST gets %i for documents of some servers", async (status, paths) => {
     for (const path of paths) expect([path, (await admin("POST", path, {})).status]).toEqual([path, status])
   })
 })

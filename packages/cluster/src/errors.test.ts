@@ -8,14 +8,14 @@ import { join } from "node:path"
 import { expect, it } from "vitest"
 import { CLUSTER_ERRORS } from "./errors.js"
 
-it.each(Object.entries(CLUSTER_ERRORS))("%s says what happened and what to do", (_, { cause, fix }) => {
+it.each(Object.entries(CLUSTER_ERRORS))("%s has a cause and a fix", (_, { cause, fix }) => {
   for (const text of [cause, fix]) {
     expect(text).toMatch(/^[a-z`]/)
     expect(text).not.toMatch(/\.$/)
   }
 })
 
-it("lists what is thrown, all of it and nothing else", () => {
+it("the table has all codes that are thrown and no others", () => {
   const files = execFileSync("git", ["ls-files", "*.ts"], { cwd: import.meta.dirname, encoding: "utf8" }).split("\n")
   const thrown = new Set<string>()
   for (const file of files.filter(name => name !== "" && !name.endsWith(".test.ts") && name !== "errors.ts"))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors of running the API server itself: one closed table of codes, each with its cause and its fix. Rejected requests are
-// not here: they are Kubernetes Status objects, by code and reason (meta/status.ts).
+// Errors of running the API server itself: one closed table of codes, each with its cause and its fix. Rejected
+// requests are not here. They are Kubernetes Status objects with a code and a reason (meta/status.ts).
 
 export interface ClusterErrorEntry {
   readonly cause: string

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One hostile account over real connections: slow bodies, slow watchers, responses it does not read, idle connections.
-// All other clients, above all the leader of a control plane, are served throughout.
+// One hostile account over real connections: slow bodies, slow watchers, unread responses, idle connections. All other
+// clients, above all the leader of a control plane, are served throughout.
 
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -23,7 +23,7 @@ let folder: string
 let cluster: Cluster
 let credentials: Credentials
 let client: OracleClient
-/** Hundreds of connections, one trust. */
+/** One TLS context for hundreds of connections. */
 let secureContext: SecureContext
 let tenant: string
 let leader: string
@@ -77,7 +77,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** A connection of the tenant's on which `text` was sent, with what came back so far. */
+/** Opens a connection of the tenant and sends `text`; `answer` returns the bytes received so far. */
 async function open(text: string, paused = false): Promise<{ socket: TLSSocket; answer: () => string }> {
   const socket = connect({ host: "127.0.0.1", port: cluster.port, secureContext })
   sockets.push(socket)
@@ -108,7 +108,7 @@ async function renew(): Promise<number> {
 }
 
 describe("slow bodies", () => {
-  it("take no places: 210 of an account without rights leave writes and the leader's lease alone", async () => {
+  it("take no slots: 210 of them block neither writes nor the leader's lease", async () => {
     for (let i = 0; i < 210; i++) await open(`${slowBody(1000)}{"spec":`)
     await eventually(async () => (await gauge("body_bytes")) >= 210 * 8, {
       what: "the bodies of 210 requests are counted",
@@ -118,7 +118,7 @@ describe("slow bodies", () => {
     expect((await admin("POST", MAPS, { metadata: { name: "meanwhile" } })).status).toBe(201)
   }, 120_000)
 
-  it("that declare much reserve nothing, and bytes beyond a user's share are rejected", async () => {
+  it("that declare a large size reserve nothing, and bytes over a user's share are rejected", async () => {
     const chunk = `{"a":"${"x".repeat(500_000)}`
     const open4 = await Promise.all(Array.from({ length: 4 }, () => open(slowBody(3_000_000) + chunk)))
     await eventually(async () => (await gauge("body_bytes")) >= 4 * 500_000, { what: "four bodies are buffered" })
@@ -133,8 +133,8 @@ describe("slow bodies", () => {
   }, 120_000)
 })
 
-describe("places", () => {
-  it("are freed by requests that fail, are rejected or leave", async () => {
+describe("slots", () => {
+  it("are released by requests that fail, are rejected or disconnect", async () => {
     const { answer } = await open(`${slowBody(1)}{`)
     await eventually(() => answer().includes("\r\n\r\n{"), { what: "the request is answered" })
     expect(answer()).toMatch(/^HTTP\/1\.1 400/)
@@ -147,10 +147,10 @@ describe("places", () => {
 })
 
 describe("watchers", () => {
-  it("that leave while it is found out who they are keep no place", async () => {
+  it("that disconnect during authentication use no slot", async () => {
     const before = await gauge("connections")
     for (let i = 0; i < 20; i++) {
-      // One that was seen before is known without a wait.
+      // A token that was sent before would be authenticated without waiting.
       const fresh = await token("shop")
       const { socket } = await open("")
       const watch = head("GET", `${MAPS}?watch=1&timeoutSeconds=600`, fresh)
@@ -163,7 +163,7 @@ describe("watchers", () => {
 })
 
 describe("slow watchers", () => {
-  it("of one account hold no more than its share, while others see every event", async () => {
+  it("of one account hold no more than its share, while others receive every event", async () => {
     const name = "seen"
     await admin("POST", MAPS, { metadata: { name }, data: { k: "x".repeat(200_000) } })
     for (let i = 0; i < 50; i++) await open(head("GET", `${MAPS}?watch=1&timeoutSeconds=600`), true)
@@ -177,7 +177,7 @@ describe("slow watchers", () => {
       most = Math.max(most, await gauge("backlog_bytes"))
     }
     expect(most).toBeGreaterThan(0)
-    // The other reader's event in hand comes on top of the account's own share.
+    // The pending event of the other watcher is not part of the account's share.
     expect(most).toBeLessThan(PER_USER + 1_000_000)
     await eventually(async () => (await gauge("watches")) < 50, { what: "a watch is closed" })
     await eventually(() => other.answer().includes('"n":"30"'), { what: "the other watch has the last event" })
@@ -196,9 +196,9 @@ describe("slow watchers", () => {
 })
 
 describe("responses that are not read", () => {
-  it("are rejected beyond a user's share, and hold no slots", async () => {
+  it("are rejected beyond a user's share, and take no slots", async () => {
     const list = head("GET", MAPS)
-    // More than the system's own buffers between two sockets could ever hold.
+    // More than the socket buffers of the operating system can hold.
     for (let i = 0; i < 24; i++)
       await admin("POST", MAPS, { metadata: { name: `big-${i}` }, data: { k: "x".repeat(900_000) } })
     await open(list, true)
@@ -206,7 +206,7 @@ describe("responses that are not read", () => {
     const second = await open(list)
     await eventually(() => second.answer().includes("\r\n\r\n{"), { what: "the second client is answered" })
     expect(second.answer()).toMatch(/^HTTP\/1\.1 429/)
-    // The gauge itself is read in a place.
+    // Reading the gauge takes one slot itself.
     expect(await gauge("reads_in_flight")).toBe(1)
     expect((await admin("GET", MAPS)).status).toBe(200)
   }, 120_000)
@@ -225,7 +225,7 @@ describe("responses that are not read", () => {
 })
 
 describe("idle connections", () => {
-  it("beyond the most there may be cost their owner, not the system", async () => {
+  it("over the limit are closed for their owner, not for the system", async () => {
     expect(await renew()).toBe(200)
     for (let i = 0; i < 240; i++) await open(head("GET", "/version"))
     await eventually(async () => (await gauge("connections")) <= 230, { what: "connections are closed" })

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Hostile or broken clients get an error and do not affect the server: oversized and endless bodies, garbage on the
-// wire, slow readers, too many watches, forged and foreign credentials.
+// Hostile or broken clients get an error and do not affect the server: oversized and endless bodies, invalid bytes,
+// slow readers, too many watches, forged credentials.
 
 import { mkdtemp, rm } from "node:fs/promises"
 import { request } from "node:https"
@@ -16,8 +16,8 @@ import { OracleClient } from "./testing/oracle/client.js"
 
 let folder: string
 let cluster: Cluster
-/** A server with short limits, which does not wait for slow clients even if the machine is busy. */
-let impatient: Cluster
+/** A server with short timeouts, so that slow clients are disconnected even if the machine is busy. */
+let shortTimeouts: Cluster
 let credentials: Credentials
 let client: OracleClient
 const maps = "/api/v1/namespaces/default/configmaps"
@@ -29,8 +29,8 @@ beforeAll(async () => {
     port: 0,
     limits: { backlogBytesPerWatch: 1024 * 1024 },
   })
-  impatient = await startCluster({
-    dataDir: join(folder, "impatient"),
+  shortTimeouts = await startCluster({
+    dataDir: join(folder, "short-timeouts"),
     port: 0,
     limits: { headersTimeout: 500, requestTimeout: 500 },
   })
@@ -46,7 +46,7 @@ beforeAll(async () => {
 afterAll(async () => {
   client.close()
   await cluster.close()
-  await impatient.close()
+  await shortTimeouts.close()
   await rm(folder, { recursive: true, force: true })
 })
 
@@ -78,7 +78,7 @@ describe("bodies", () => {
     expect(answer).toMatch("Request entity too large: limit is 3145728")
   })
 
-  it("rejects an endless chunked body, and the client sees it although it is still sending", async () => {
+  it("rejects an endless chunked body, and the client receives the response while it is still sending", async () => {
     const answer = await new Promise<number>(resolve => {
       const outgoing = request(
         `${cluster.url}${maps}`,
@@ -114,15 +114,15 @@ describe("bodies", () => {
       "a prototype",
       '{"__proto__":{"polluted":true},"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"__proto__"}}',
     ],
-    ["bytes that are no UTF-8", "\xff\xfe\xfd"],
-  ])("answers %s with a 4xx", async (_, rawBody) => {
+    ["bytes that are not UTF-8", "\xff\xfe\xfd"],
+  ])("responds to %s with a 4xx", async (_, rawBody) => {
     const { status } = await client.send({ method: "POST", path: maps, rawBody })
     expect(status).toBeGreaterThanOrEqual(400)
     expect(status).toBeLessThan(500)
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined()
   })
 
-  it("rejects YAML that unfolds into a bomb", async () => {
+  it("rejects YAML whose aliases expand exponentially", async () => {
     const lines = [
       "a0: &a0 [x,x,x,x,x,x,x,x,x]",
       ...Array.from({ length: 9 }, (_, i) => `a${i + 1}: &a${i + 1} [${Array(9).fill(`*a${i}`).join(",")}]`),
@@ -136,7 +136,7 @@ describe("bodies", () => {
     expect(status).toBe(400)
   })
 
-  it("rejects protobuf that ends early or nests forever", async () => {
+  it("rejects protobuf that is truncated or nested too deeply", async () => {
     for (const bytes of [
       Buffer.from("k8s\0\x0a\xff\xff\xff\xff\x0f", "latin1"),
       Buffer.concat([Buffer.from("k8s\0", "latin1"), Buffer.from([0x12, 0x7f])]),
@@ -153,7 +153,7 @@ describe("bodies", () => {
 })
 
 describe("connections", () => {
-  it("answers nonsense with 400 and closes", async () => {
+  it("responds to garbage with 400 and closes", async () => {
     expect(await raw("GET / HTTP/1.1\r\nbad header\r\n\r\n")).toMatch(/^HTTP\/1\.1 400/)
   })
 
@@ -166,16 +166,16 @@ describe("connections", () => {
     })
 
   it("closes a connection whose request never arrives", async () => {
-    const socket = connect({ host: "127.0.0.1", port: impatient.port, rejectUnauthorized: false })
+    const socket = connect({ host: "127.0.0.1", port: shortTimeouts.port, rejectUnauthorized: false })
     socket.write("GET /api HTTP/1.1\r\nHost: x\r\nX-Slow: ")
     expect(await untilClosed(socket)).toMatch(/^$|^HTTP\/1\.1 408/)
   })
 
   it("closes a connection without a TLS handshake", async () => {
-    expect(await untilClosed(plain(impatient.port, "127.0.0.1"))).toBe("")
+    expect(await untilClosed(plain(shortTimeouts.port, "127.0.0.1"))).toBe("")
   })
 
-  it("drops a watcher that does not read", async () => {
+  it("disconnects a watcher that does not read", async () => {
     const socket = connect(
       {
         host: "127.0.0.1",
@@ -227,7 +227,7 @@ describe("credentials", () => {
     expect((await client.send({ method: "GET", path: "/api", user: { bearer } })).status).toBe(401)
   })
 
-  it("speaks TLS only", async () => {
+  it("accepts TLS only", async () => {
     const answer = await new Promise<string>(resolve => {
       const socket = plain(cluster.port, "127.0.0.1", () => socket.write("GET /api HTTP/1.1\r\nHost: x\r\n\r\n"))
       let text = ""

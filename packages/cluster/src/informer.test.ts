@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A foreign informer (@kubernetes/client-node) against this server, across a restart: it keeps its cache true, misses
-// nothing and sees nothing twice that matters.
+// The informer of @kubernetes/client-node against this server, across a restart: it keeps its cache correct and misses
+// no change.
 
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -24,7 +24,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-it("keeps the cache of an informer true across a restart of the server", async () => {
+it("keeps an informer's cache correct across a restart of the server", async () => {
   const config = new KubeConfig()
   config.loadFromFile(cluster.kubeconfigPath)
   const api = config.makeApiClient(CoreV1Api)
@@ -41,7 +41,7 @@ it("keeps the cache of an informer true across a restart of the server", async (
   informer.on("delete", map => void known.delete(map.metadata?.name ?? ""))
   let stopped = false
   informer.on("error", () => {
-    // Its own advice: start again after an error.
+    // The client's documentation says to restart after an error.
     if (!stopped) setTimeout(() => void informer.start().catch(() => undefined), 200)
   })
   await informer.start()

@@ -30,7 +30,7 @@ spec:
     spec: {containers: [{name: app, image: "${image}"}]}
 `
 
-/** kube-apiserver without its controllers neither collects garbage nor empties namespaces. */
+/** A kube-apiserver without controllers does not collect garbage or empty namespaces. */
 const alone = process.env.CLUSTER_CONTROLLERS === "none"
 
 describe("kubectl (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
@@ -70,7 +70,7 @@ describe("kubectl (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
     expect(code).not.toBe(0)
   }
 
-  it("creates, applies and says what changed", async () => {
+  it("creates and applies objects and reports what changed", async () => {
     await says("create -f -", "authorizationpolicy.security.merlon.dev/one created", policy(1))
     await rejects(
       "create -f -",
@@ -84,7 +84,7 @@ describe("kubectl (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
     await says("apply -f -", "deployment.apps/web unchanged", deployment("echo:2"))
   })
 
-  it("shows objects in every form", async () => {
+  it("shows objects in every output format", async () => {
     await says("get ap -n kubectl", /^NAME +ACTION +ENFORCED +AGE\none +ALLOW +\d+(s|m(\d+s)?)\n$/)
     await says("get ap -n kubectl -o wide", /^NAME +ACTION +PRIORITY +ENFORCED +AGE\none +ALLOW +5 +\d+(s|m(\d+s)?)\n$/)
     await says("get ap one -n kubectl -o name", /^authorizationpolicy.security.merlon.dev\/one\n$/)
@@ -115,7 +115,7 @@ describe("kubectl (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
   })
 
   it.skipIf(process.env.CLUSTER_KUBECONFIG !== undefined)(
-    "says what no node or controller here does (only of our own server)",
+    "warns about kinds that no node or controller acts on (only for our own server)",
     async () => {
       const made = await k("create deployment unattended --image one -n kubectl")
       expect(made.out).toBe("deployment.apps/unattended created\n")
@@ -131,7 +131,7 @@ describe("kubectl (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
     },
   )
 
-  it("says clearly what it does not know", async () => {
+  it("reports unknown resources, kinds and fields clearly", async () => {
     await rejects("get nothings", /the server doesn't have a resource type "nothings"/)
     await rejects("get ap nope -n kubectl", /NotFound.*authorizationpolicies.security.merlon.dev "nope" not found/)
     await rejects(
@@ -201,7 +201,7 @@ describe("kubectl (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
     await says("api-versions", /security.merlon.dev\/v1alpha3/)
   })
 
-  it("asks who may", async () => {
+  it("answers permission queries", async () => {
     await says("auth can-i list ap -n kubectl", /^yes\n$/)
     await rejects("auth can-i list ap -n kubectl --as jane", /^no\n$/)
     await says(
@@ -221,7 +221,7 @@ describe("kubectl (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
     await rejects("wait ap/one -n kubectl --for=condition=Enforced --timeout=1s", /timed out waiting for the condition/)
     const waiting = k("wait ap/one -n kubectl --for=condition=Enforced --timeout=120s")
     await new Promise(resolve => setTimeout(resolve, 500))
-    // Written as every kubectl can; newer ones have `patch --subresource`.
+    // A form that every version of kubectl supports; newer ones have `patch --subresource`.
     const condition = { type: "Enforced", status: "True", reason: "All", message: "all" }
     const conditions = [{ ...condition, lastTransitionTime: "2026-01-01T00:00:00Z" }]
     const object = JSON.parse((await k("get ap one -n kubectl -o json")).out)
@@ -241,7 +241,7 @@ describe("kubectl (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
     await says("delete ap one -n kubectl --ignore-not-found", /^$/)
   })
 
-  it.skipIf(alone)("cascades, or not (needs controllers)", async () => {
+  it.skipIf(alone)("deletes dependents, or orphans them (needs controllers)", async () => {
     const map = (name: string, owner?: string): string =>
       `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ${name}\n  namespace: kubectl\n${owner === undefined ? "" : `  ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: owner, uid: ${owner}}]\n`}`
     const family = async (): Promise<void> => {
@@ -258,7 +258,7 @@ describe("kubectl (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
     await rejects("get cm child -n kubectl", /NotFound/)
   })
 
-  it.skipIf(alone)("empties a namespace before it goes (needs controllers)", async () => {
+  it.skipIf(alone)("empties a namespace before it is deleted (needs controllers)", async () => {
     await says("create configmap settings -n kubectl --from-literal=a=b", "created")
     await says("delete namespace kubectl", /"kubectl" deleted/)
     await rejects("get namespace kubectl", /NotFound/)

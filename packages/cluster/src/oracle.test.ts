@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a real kube-apiserver answered, recorded, against this server: every case, over TLS, headers and managed fields
-// included. Deliberate differences are named with a reason; a case on that list must still fail, or the list is stale.
+// Compares this server with the recorded responses of a real kube-apiserver: every case, over TLS, including headers
+// and managed fields. Deliberate differences are listed with a reason. A listed case must still fail; otherwise its
+// entry is outdated.
 
 import { generateKeyPairSync } from "node:crypto"
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises"
@@ -19,13 +20,16 @@ const differences = loadDifferences()
 let folder: string
 let cluster: Cluster
 let replay: Replay
-/** Time stands still within a case: the order of managedFields depends on whole seconds, and the recording was quick. */
+/**
+ * Time does not advance within a case: the order of managedFields depends on whole seconds, and the recorded cases were
+ * fast.
+ */
 let time = Date.now()
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "oracle-"))
   const pki = join(folder, "cluster", "pki")
-  // As the recorded server had; ours makes another kind.
+  // The recorded server had an RSA key; this server would generate another type.
   await mkdir(pki, { recursive: true })
   const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 })
   await writeFile(join(pki, "service-accounts.key"), privateKey.export({ type: "pkcs8", format: "pem" }))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// No user gets more permissions than granted: writes that create, roles and bindings that grant, subresources that
-// reach beyond their part, identities that a client claims, and webhooks that move objects.
+// No user gets more permissions than granted: writes that create objects, roles and bindings that grant permissions,
+// subresources that change more than their part, identities that a client claims, and webhooks that move objects.
 
 import { stat } from "node:fs/promises"
 import type { IncomingMessage } from "node:http"
@@ -66,7 +66,7 @@ async function as(name: string, method: Method, path: string, body: Json, type?:
   })
 }
 
-/** A user who may do just this, everywhere. */
+/** Creates a user with exactly these permissions, in the whole cluster. */
 async function grant(name: string, verbs: string[], resources: string[], apiGroups = [""]): Promise<void> {
   const rules = [{ verbs, apiGroups, resources }]
   expect((await admin("POST", `${RBAC}/clusterroles`, { metadata: { name }, rules })).status).toBe(201)
@@ -78,7 +78,7 @@ async function grant(name: string, verbs: string[], resources: string[], apiGrou
   expect((await admin("POST", `${RBAC}/clusterrolebindings`, binding)).status).toBe(201)
 }
 
-describe("writes that create", () => {
+describe("writes that create objects", () => {
   it.each([
     [
       "an apply patch",
@@ -183,7 +183,7 @@ describe("impersonation", () => {
     expect((await client.send({ method: "GET", path: "/api", user, headers: more })).status).toBe(403)
   })
 
-  it.each(["%E0%A4%A", "__proto__", "constructor"])("judges the extra %s like any other", async key => {
+  it.each(["%E0%A4%A", "__proto__", "constructor"])("checks the extra %s like any other", async key => {
     const { status } = await client.send({
       method: "GET",
       path: "/api",
@@ -219,7 +219,7 @@ describe("subresources of pods", () => {
 describe("certificate signing requests", () => {
   const requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 
-  it("names who sent it, whatever it says, and never changes", async () => {
+  it("have the sender as user, whatever the sender claims, and never change it", async () => {
     await grant("requester", ["create", "update"], ["certificatesigningrequests"], ["certificates.k8s.io"])
     const spec = {
       request: "",
@@ -241,7 +241,7 @@ describe("certificate signing requests", () => {
 })
 
 describe("tokens", () => {
-  it("end with the pod they are bound to, also when a finalizer still holds it", async () => {
+  it("expire with the Pod they are bound to, even if a finalizer still holds it", async () => {
     await admin("POST", `${core}/serviceaccounts`, { metadata: { name: "runner" } })
     await admin("POST", `${core}/pods`, {
       metadata: { name: "held", finalizers: ["example.com/hold"] },
@@ -284,7 +284,7 @@ describe("webhooks", () => {
   })
   afterAll(() => admin("DELETE", `${configurations}/hostile`))
 
-  it.each([99_999, 1000, 600, 4e20])("that reject with code %d cost one request", async code => {
+  it.each([99_999, 1000, 600, 4e20])("that reject with code %d affect only that request", async code => {
     respond = () => ({ allowed: false, status: { code, message: "no" } })
     const answer = await admin("POST", `${core}/secrets`, { metadata: { name: "s" } })
     expect(answer.status).toBe(400)
@@ -305,7 +305,7 @@ describe("webhooks", () => {
 })
 
 describe("scale of custom resources", () => {
-  it("cannot reach beyond the object it scales", async () => {
+  it("cannot change more than the scale of the object", async () => {
     const crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     const answer = await admin("POST", crds, {
       metadata: { name: "traps.example.com" },
@@ -360,7 +360,7 @@ describe("watches", () => {
 })
 
 describe("namespaces", () => {
-  it.each(["Foreground", "Orphan"])("deleted with policy %s stay until their content is gone", async policy => {
+  it.each(["Foreground", "Orphan"])("deleted with policy %s stay until their content is deleted", async policy => {
     const name = `held-${policy.toLowerCase()}`
     const path = `/api/v1/namespaces/${name}`
     await admin("POST", "/api/v1/namespaces", { metadata: { name } })
@@ -379,7 +379,7 @@ describe("namespaces", () => {
 })
 
 describe("files", () => {
-  it.each(["store", "pki"])("keeps %s to its owner", async name => {
+  it.each(["store", "pki"])("makes %s readable for its owner only", async name => {
     expect((await stat(join(server.folder, "cluster", name))).mode & 0o077).toBe(0)
   })
 })

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What callers get while the store is unavailable: an error that says nothing was done and when to retry, as clients of
-// Kubernetes understand it.
+// Responses while the store is unavailable: an error that nothing was done and when to retry, in the form that
+// Kubernetes clients understand.
 
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -13,7 +13,7 @@ import { openEtcdStore } from "./store/etcd/open.js"
 import { EtcdProcess } from "./store/testing/etcd-process.js"
 import { OracleClient } from "./testing/oracle/client.js"
 
-it("says to come again while etcd cannot be reached (needs etcd)", { tags: ["needs/etcd"] }, async () => {
+it("asks clients to retry while etcd cannot be reached (needs etcd)", { tags: ["needs/etcd"] }, async () => {
   const dataDir = await mkdtemp(join(tmpdir(), "store-away-"))
   const etcd = await EtcdProcess.start()
   const cluster = await startCluster({ dataDir, port: 0, store: await openEtcdStore({ endpoints: [etcd.endpoint] }) })

@@ -24,7 +24,7 @@ let server: Server
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "cluster-floor-"))
   const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")]
-  // An RSA key, because only with one can a session key be sent instead of agreed upon.
+  // Static RSA key exchange needs an RSA key: the client encrypts the session key with it.
   const made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-days", "1"]
   execFileSync("openssl", [...made, "-keyout", key, "-out", cert], { stdio: "ignore" })
   credentials = { key: readFileSync(key), cert: readFileSync(cert) }
@@ -49,7 +49,7 @@ it.each<[string, ConnectionOptions, string]>([
   ["TLS 1.2 with forward secrecy", { maxVersion: "TLSv1.2" }, "TLSv1.2 ECDHE-RSA-AES256-GCM-SHA384"],
   ["static RSA", STATIC_RSA, "rejected"],
   ["TLS 1.2 without AEAD", { maxVersion: "TLSv1.2", ciphers: "ECDHE-RSA-AES128-SHA256" }, "rejected"],
-])("a client that offers %s", async (_, options, expected) => {
+])("checks the TLS version and cipher of a client that offers %s", async (_, options, expected) => {
   const socket = connect({ host: "127.0.0.1", port: await listen(TLS_FLOOR), rejectUnauthorized: false, ...options })
   const agreed = await new Promise<string>(resolve => {
     socket.once("secureConnect", () => resolve(`${socket.getProtocol()} ${socket.getCipher().name}`))
@@ -70,7 +70,7 @@ it.each<[string, (port: number) => unknown]>([
       return undefined
     },
   ],
-])("%s that speaks static RSA alone is not spoken to", async (_, call) => {
+])("rejects %s that supports only static RSA", async (_, call) => {
   const port = await listen(STATIC_RSA)
   const outcome = new Promise(resolve => {
     server.once("secureConnection", () => resolve("agreed"))

@@ -23,7 +23,7 @@ export function asString(value: Json | undefined): string {
   return typeof value === "string" ? value : ""
 }
 
-/** A scalar as text; nothing for objects and lists, which have no text of their own. */
+/** A scalar as text; empty for objects and lists. */
 export function scalarText(value: Json | undefined): string {
   return value === undefined || value === null || typeof value === "object" ? "" : String(value)
 }
@@ -59,7 +59,7 @@ export function equal(a: Json | undefined, b: Json | undefined): boolean {
     const keys = Object.keys(a)
     return keys.length === Object.keys(b).length && keys.every(key => Object.hasOwn(b, key) && equal(a[key], b[key]))
   }
-  // -0 and 0, and a bigint that equals a number, are the same JSON number.
+  // -0 and 0 are the same JSON number, as are a bigint and an equal number.
   return (
     isNumber(a) &&
     isNumber(b) &&

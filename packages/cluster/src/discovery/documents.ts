@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Discovery: which groups, versions and resources are served, in the classic documents and in the aggregated one that
-// newer kubectls read in two requests.
+// Discovery documents: which groups, versions and resources are served, in the classic form and in the aggregated form
+// that newer versions of kubectl read in two requests.
 
 import { builtinResources, groupOrder, type ResourceInfo, type Subresource } from "../kinds/resource-table.js"
 import type { Catalog } from "../registry/catalog.js"
@@ -92,7 +92,7 @@ export function apiResourceList(catalog: Catalog, group: string, version: string
 }
 
 function aggregatedResource(info: ResourceInfo, builtin: boolean): JsonObject {
-  // Custom resources name their group and version; built-in kinds leave them to the context.
+  // Custom resources name their group and version; built-in kinds leave them out.
   const { group, version } = builtin ? { group: "", version: "" } : info
   const entry: JsonObject = {
     resource: info.plural,
@@ -114,7 +114,7 @@ function aggregatedResource(info: ResourceInfo, builtin: boolean): JsonObject {
   return entry
 }
 
-/** An entry of another server's list in the words of this document. */
+/** Converts an entry of an aggregated server's resource list to an entry of this document. */
 function behindResource(resource: JsonObject, group: string, version: string): JsonObject {
   return {
     resource: asString(resource.name),
@@ -150,7 +150,7 @@ export function aggregated(catalog: Catalog, legacy: boolean): JsonObject {
   return { kind: "APIGroupDiscoveryList", apiVersion: "apidiscovery.k8s.io/v2", metadata: {}, items }
 }
 
-/** Of what is served here. */
+/** Groups and versions that this server serves itself. */
 export function groupVersions(catalog: Catalog): [string, string][] {
   const behind = catalog.aggregatedGroups()
   return [...groups(catalog)]

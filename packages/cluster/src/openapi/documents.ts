@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenAPI versions 2 and 3 for all served resources. Documents are generated on request and cached until a CRD changes;
-// their hash is part of the index, so that clients fetch only what changed.
+// OpenAPI versions 2 and 3 for all served resources. Documents are generated on request and cached until a CRD changes.
+// The index contains their hashes, so that clients fetch only changed documents.
 
 import { createHash } from "node:crypto"
 import { groupVersions } from "../discovery/documents.js"

@@ -178,7 +178,7 @@ function extensions(spec: OperationSpec): JsonObject {
   return { "x-kubernetes-action": spec.action, "x-kubernetes-group-version-kind": spec.kind }
 }
 
-/** Parameters that many operations share are written once in version 2 and referred to. */
+/** Version 2 defines parameters that many operations share once and references them. */
 const RESOURCE_VERSION = "resourceVersion-5WAnf1kx"
 
 function v2(spec: OperationSpec): JsonObject {

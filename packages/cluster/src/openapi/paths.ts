@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The paths of every resource with their operations, and the definitions they need. Operations include what clients look
-// for: kind, action, dry run and field validation.
+// The paths of every resource with their operations, and the definitions that they need. Operations have the fields
+// that clients look for: kind, action, dry run and field validation.
 
 import { builtinResources, type ResourceInfo } from "../kinds/resource-table.js"
 import type { Catalog } from "../registry/catalog.js"
@@ -60,7 +60,7 @@ export function definitionsFor(catalog: Catalog, only: GroupVersion | undefined,
     for (const sub of entry.info.subresources) {
       if (sub.type === "") continue
       writer.referenced.add(sub.type)
-      // Kinds of their own, such as Scale; the others are listed with their resource.
+      // Only subresources with their own kind, such as Scale; the other kinds are listed with their resource.
       if (sub.responseGroup !== undefined)
         kinds.set(sub.type, [gvk(sub.responseGroup, sub.responseVersion ?? "v1", sub.kind)])
     }
@@ -83,7 +83,7 @@ function basePath(info: ResourceInfo): string {
   return info.group === "" ? `/api/${info.version}` : `/apis/${info.group}/${info.version}`
 }
 
-/** `createSecurityMerlonDevV1alpha3NamespacedAuthorizationPolicy`. */
+/** For example `createSecurityMerlonDevV1alpha3NamespacedAuthorizationPolicy`. */
 function operationId(verb: string, info: ResourceInfo, suffix = "", scoped = info.namespaced): string {
   const group =
     info.group === ""

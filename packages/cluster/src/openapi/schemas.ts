@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenAPI schemas of types: built-in types from their tables, custom resources from their structural schemas. Version 2
-// cannot express everything that version 3 can; the rest is left out, as in Kubernetes.
+// OpenAPI schemas of types: built-in types from their tables, custom resources from their structural schemas. What
+// version 2 cannot express is omitted, as in Kubernetes.
 
 import { enumOf } from "../kinds/enums.js"
 import { type FieldDef, knownType, type StructNode, type TypeNode, typeNamed } from "../kinds/type-table.js"
@@ -15,7 +15,7 @@ export function refTo(name: string, flavour: Flavour): string {
   return flavour === "v2" ? `#/definitions/${name}` : `#/components/schemas/${name}`
 }
 
-/** Values that a field may take are said to programs and, in its description, to people. */
+/** Permitted values are added both as `enum` and, for readers, to the description. */
 function withValues(property: JsonObject, values: readonly string[] | undefined): JsonObject {
   if (values === undefined) return property
   const { items, additionalProperties } = property
@@ -27,7 +27,7 @@ function withValues(property: JsonObject, values: readonly string[] | undefined)
   return { ...property, description: typeof said === "string" ? `${said}\n\n${listed}` : listed }
 }
 
-/** Collects the names it refers to, so that documents hold exactly what they need. */
+/** Collects the names of referenced types, so that a document contains exactly the definitions that it needs. */
 export class SchemaWriter {
   readonly referenced = new Set<string>()
   constructor(readonly flavour: Flavour) {}
@@ -181,7 +181,7 @@ export function gvk(group: string, version: string, kind: string): JsonObject {
   return { group, kind, version }
 }
 
-/** `dev.merlon.security.v1alpha3.AuthorizationPolicy`: the group reversed, version and kind. */
+/** For example `dev.merlon.security.v1alpha3.AuthorizationPolicy`: the reversed group, version and kind. */
 export function customName(kind: CustomKind, suffix = ""): string {
   const { group, version } = kind.info
   return `${group.split(".").reverse().join(".")}.${version}.${kind.info.kind}${suffix}`
@@ -248,7 +248,7 @@ export function customListSchema(kind: CustomKind, writer: SchemaWriter): JsonOb
   }
 }
 
-/** An int-or-string says so in terms every reader understands. */
+/** Adds `anyOf` to int-or-string fields for readers that do not know the extension. */
 function toV3(schema: JsonObject): JsonObject {
   const out: JsonObject = { ...schema }
   if (isObject(schema.properties))
@@ -264,7 +264,7 @@ function toV3(schema: JsonObject): JsonObject {
   return out
 }
 
-/** What swagger cannot express goes: defaults, junctors, nullable, preserved unknown fields. */
+/** Omits what OpenAPI 2 cannot express: defaults, junctors, nullable, preserved unknown fields. */
 function toV2(schema: JsonObject, root: boolean): JsonObject {
   const out: JsonObject = {}
   const free = schema["x-kubernetes-preserve-unknown-fields"] === true

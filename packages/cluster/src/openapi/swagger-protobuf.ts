@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// OpenAPI v2 in gnostic's protobuf form, the only one that client-go's OpenAPISchema() accepts. kubectl 1.28 creates and
-// applies nothing without it (ADR 008). Field numbers are those of OpenAPIv2.proto.
+// OpenAPI v2 in gnostic's protobuf encoding, the only one that client-go's OpenAPISchema() accepts. Without it, kubectl
+// 1.28 cannot create or apply anything (ADR 008). Field numbers are those of OpenAPIv2.proto.
 
 import { asArray, asObject, asString, asStrings, isNumber, isObject, type Json, type JsonObject } from "../value.js"
 import { stringify } from "../wire/json.js"
@@ -33,7 +33,7 @@ function double(number: number, value: Json | undefined): Buffer {
   return Buffer.concat([varint(number * 8 + 1), raw])
 }
 
-/** Any { yaml = 2 }; JSON is YAML. */
+/** An `Any` message with the field `yaml` (2), which may contain JSON. */
 const any = (value: Json): Buffer => text(2, stringify(value))
 const namedAny = (number: number, name: string, value: Json): Buffer =>
   message(number, Buffer.concat([text(1, name), message(2, any(value))]))
@@ -87,7 +87,7 @@ function namedSchemas(schemas: JsonObject): Buffer {
   )
 }
 
-/** Query parameters only; clients do not read the others from this form. */
+/** Only query parameters, because clients do not read other parameters in this encoding. */
 function parameter(value: JsonObject): Buffer {
   const query = Buffer.concat([
     text(2, "query"),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The columns that `kubectl get` shows for built-in kinds, with the documentation of their fields. Kinds without columns
-// of their own show their name and creation time.
+// The columns that `kubectl get` shows for built-in kinds, with the documentation of their fields. Kinds without their
+// own columns show name and creation time.
 
 import type { Column } from "../registry/kind.js"
 import { isCondition } from "../schema/crd.js"
@@ -357,7 +357,7 @@ const tables: Record<string, () => Column[]> = {
   ],
 }
 
-/** Kinds shown by the default converter, which answers an empty list with null rows. */
+/** Whether the kind has its own converter. The default converter returns null rows for an empty list. */
 export function hasOwnTable(kind: string): boolean {
   return Object.hasOwn(tables, kind)
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Printer columns of custom resources: the name, then what the CRD declares by JSON path, or the age when it declares
-// nothing.
+// Printer columns of custom resources: the name, then the columns that the CRD declares by JSON path, or the age if it
+// declares none.
 
 import { typeNamed } from "../kinds/type-table.js"
 import type { Column } from "../registry/kind.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ages as kubectl shows them: two units at most, coarser as time goes by.
+// Ages as kubectl formats them: at most two units, with less precision for older objects.
 
 function humanDuration(millis: number): string {
   if (millis < -2000) return "<invalid>"

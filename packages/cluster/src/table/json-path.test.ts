@@ -19,10 +19,10 @@ it.each([
   ["every element", ".spec.hosts[*]", ["a", "b"]],
   ["a name with a dot", ".spec.odd\\.name", [1]],
   ["a quoted name", ".spec['odd.name']", [1]],
-  ["what follows a filter", '.status.conditions[?(@.type=="Enforced")].status', ["False"]],
-  ["what a filter of several names leaves", '.status.conditions[?(@.by.name=="x")].type', ["Enforced"]],
-  ["nothing where a filter leaves nothing", '.status.conditions[?(@.type=="Other")].status', []],
-  ["nothing where nothing is", ".status.replicas", []],
+  ["a field after a filter", '.status.conditions[?(@.type=="Enforced")].status', ["False"]],
+  ["elements that match a filter on a nested field", '.status.conditions[?(@.by.name=="x")].type', ["Enforced"]],
+  ["nothing if no element matches a filter", '.status.conditions[?(@.type=="Other")].status', []],
+  ["nothing if the field does not exist", ".status.replicas", []],
 ])("finds %s", (_, path, found) => {
   expect(evaluatePath(object, path)).toEqual(found)
 })

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simple JSON paths of printer columns: fields, quoted fields, indexes, wildcards and filters on equality. A path
-// that does not exist gives no results.
+// The simple JSON paths of printer columns: fields, quoted fields, indexes, wildcards and equality filters. A path that
+// does not exist has no results.
 
 import { getKey, isObject, type Json } from "../value.js"
 
@@ -9,7 +9,7 @@ const step =
 
 export function evaluatePath(root: Json, path: string): Json[] {
   let nodes: Json[] = [root]
-  // A filter walks a path of its own with the same pattern, so the place in this one is kept here.
+  // A filter evaluates its own path with the same regular expression, so the position in this path is stored here.
   let at = 0
   while (at < path.length) {
     step.lastIndex = at

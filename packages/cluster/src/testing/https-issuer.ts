@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An OpenID Connect issuer over real TLS, with what an API server requests: its discovery document and its keys.
+// An OpenID Connect issuer over real TLS that serves what an API server requests: its discovery document and its keys.
 
 import { generateKeyPairSync, type KeyObject } from "node:crypto"
 import { createServer, type Server } from "node:https"
@@ -19,11 +19,11 @@ export function signingKey(kid: string): SigningKey {
 
 export class HttpsIssuer {
   readonly #server: Server
-  /** What it publishes. */
+  /** The published keys. */
   keys: readonly SigningKey[] = []
-  /** On top of what is right. */
+  /** Fields that are added to the valid discovery document or replace its fields. */
   document: object = {}
-  /** Paths, as they were asked for. */
+  /** The requested paths, in order. */
   readonly asked: string[] = []
   #port = 0
 
@@ -43,7 +43,7 @@ export class HttpsIssuer {
     return `https://127.0.0.1:${this.#port}`
   }
 
-  /** At any port the first time, at the same one again. */
+  /** Uses any free port at the first start, and the same port at later starts. */
   async start(): Promise<void> {
     await new Promise<void>(resolve => this.#server.listen(this.#port, "127.0.0.1", resolve))
     this.#port = (this.#server.address() as AddressInfo).port

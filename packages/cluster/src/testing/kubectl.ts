@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs the real kubectl against a server. `KUBECTL` names another binary; without any on the PATH the suites that need
-// it are skipped.
+// Runs the real kubectl against a server. `KUBECTL` names another binary. If there is none on the PATH, the suites that
+// need it are skipped.
 
 import { spawn } from "node:child_process"
 
@@ -16,7 +16,7 @@ const binary = process.env.KUBECTL ?? "kubectl"
 export function kubectl(kubeconfig: string, home: string) {
   return (args: string, input?: string, onOutput?: (so: string) => void): Promise<Ran> =>
     new Promise((resolve, reject) => {
-      // A cache of its own, so that discovery is read from this server.
+      // A separate cache, so that discovery is read from this server.
       const child = spawn(binary, split(args), { env: { ...process.env, KUBECONFIG: kubeconfig, HOME: home } })
       let out = ""
       let err = ""
@@ -31,7 +31,7 @@ export function kubectl(kubeconfig: string, home: string) {
     })
 }
 
-/** Words, with single quotes around those that hold spaces. */
+/** Splits a command line into words. Single quotes enclose words with spaces. */
 function split(line: string): string[] {
   return [...line.matchAll(/'([^']*)'|(\S+)/g)].map(match => match[1] ?? match[2] ?? "")
 }

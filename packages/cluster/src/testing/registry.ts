@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A registry with its own store for tests of its callers: no admission, and a clock that a test sets.
+// A registry with its own store for tests of code that uses it: no admission, and a clock that tests set.
 
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -20,7 +20,7 @@ const OPEN: Admission = {
   validate: () => Promise.resolve(),
 }
 
-/** A built-in resource by what its path says of it. */
+/** A built-in resource, identified by the parts of its path. */
 export interface Resource {
   readonly group?: string
   readonly plural: string
@@ -33,7 +33,7 @@ interface Controller {
 
 export class RegistryBench {
   now = Date.parse("2026-01-01T00:00:00Z")
-  /** What admission says of a write; a test may set another. */
+  /** The validation of admission; a test may replace it. */
   validate: Admission["validate"] = (...review) => OPEN.validate(...review)
   readonly registry: Registry
   readonly #running: Controller[] = []
@@ -53,7 +53,7 @@ export class RegistryBench {
     return bench
   }
 
-  /** Until `stop`. */
+  /** Runs the controllers until `stop`. */
   async run(...controllers: readonly Controller[]): Promise<void> {
     for (const controller of controllers) {
       await controller.start()

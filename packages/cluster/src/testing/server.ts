@@ -17,7 +17,7 @@ export interface TestServer {
   readonly credentials: Credentials
   readonly client: OracleClient
   readonly folder: string
-  /** As the administrator; with a path that may have a query. */
+  /** Sends a request as the administrator; the path may have a query. */
   readonly admin: (method: Method, path: string, body?: Json, type?: string) => Promise<Answer>
   close(): Promise<void>
 }

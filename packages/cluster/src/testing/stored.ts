@@ -41,7 +41,7 @@ export interface Grant {
   readonly nonResourceURLs?: string[]
 }
 
-/** A role and its binding to one user; cluster wide without a namespace. */
+/** A role and its binding to one user; without a namespace, a cluster role. */
 export function granted(user: string, name: string, rules: readonly Grant[], namespace = ""): JsonObject[] {
   const kind = namespace === "" ? "ClusterRole" : "Role"
   const metadata = namespace === "" ? { name } : { name, namespace }

@@ -15,23 +15,23 @@ const message = (text: string): string => {
 }
 
 describe("parseJson", () => {
-  it("reads what JSON.parse reads, to the same value", () => {
+  it("reads the same values as JSON.parse", () => {
     fc.assert(
       fc.property(fc.json(), text => {
-        // Integers beyond 2^53 are where the two must differ.
+        // Integers beyond 2^53 and -0 are excluded, because the two must differ there.
         fc.pre(!/\d{16}/.test(text) && !text.includes("-0"))
         expect(parseJson(text).value).toEqual(JSON.parse(text))
       }),
     )
   })
 
-  it("keeps integers of 64 bits and lets wider ones become floats", () => {
+  it("keeps 64-bit integers and converts larger ones to floats", () => {
     const text = "[9007199254740993,-9223372036854775808,12345678901234567890,1.0,1e3]"
     expect(parseJson(text).value).toEqual([9007199254740993n, -9223372036854775808n, 12345678901234567000, 1, 1000])
     expect(stringify(parseJson(text).value)).toBe("[9007199254740993,-9223372036854775808,12345678901234567000,1,1000]")
   })
 
-  it("reports repeated keys by path, the last one wins", () => {
+  it("reports repeated keys by path, and the last one wins", () => {
     expect(parseJson('{"a":{"b":1,"b":2},"c":[{"d":1,"d":2}]}')).toEqual({
       value: { a: { b: 2 }, c: [{ d: 2 }] },
       duplicates: ["a.b", "c[0].d"],
@@ -51,22 +51,22 @@ describe("parseJson", () => {
     ['"\n"', "invalid character '\\n' in string literal"],
     ['"\\x"', "invalid character 'x' in string escape code"],
     ["-", "unexpected end of JSON input"],
-  ])("says of %j what Go says", (text, expected) => expect(message(text)).toBe(expected))
+  ])("rejects %j with Go's message", (text, expected) => expect(message(text)).toBe(expected))
 
-  it("does not let a document reach the prototype", () => {
+  it("does not let a document change the prototype", () => {
     const { value } = parseJson('{"__proto__":{"x":1}}')
     expect(Object.keys(value as object)).toEqual(["__proto__"])
     expect(({} as { x?: number }).x).toBeUndefined()
     expect(stringify(value)).toBe('{"__proto__":{"x":1}}')
   })
 
-  it("gives up on nesting that would exhaust the stack", () => {
+  it("rejects nesting that would exhaust the stack", () => {
     expect(message("[".repeat(100_000))).toBe("exceeded max depth")
   })
 })
 
 describe("stringify", () => {
-  it("writes documents with bigints as JSON.stringify would write the rest", () => {
+  it("writes documents with bigints like JSON.stringify", () => {
     fc.assert(
       fc.property(fc.jsonValue(), value => {
         const json = value as Json

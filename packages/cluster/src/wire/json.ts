@@ -13,7 +13,7 @@ export class JsonSyntaxError extends Error {}
 
 export interface ParsedJson {
   readonly value: Json
-  /** Paths of keys that came more than once; the last one wins. */
+  /** Paths of keys that occur more than once; the last one wins. */
   readonly duplicates: string[]
 }
 
@@ -131,7 +131,7 @@ class Parser {
     const raw = this.text.slice(start, this.at)
     this.at++
     if (plain) return raw
-    // Go replaces halves of surrogate pairs that stand alone.
+    // Go replaces lone surrogates.
     return (JSON.parse(`"${raw}"`) as string).replace(loneSurrogate, "\ufffd")
   }
 
@@ -192,7 +192,7 @@ function quoteCharacter(c: string): string {
   return `'${JSON.stringify(c).slice(1, -1)}'`
 }
 
-/** Throws JsonSyntaxError with Go's words. */
+/** Throws JsonSyntaxError with Go's message. */
 export function parseJson(text: string): ParsedJson {
   const parser = new Parser(text)
   const value = parser.value(0, "")
@@ -201,7 +201,7 @@ export function parseJson(text: string): ParsedJson {
   return { value, duplicates: [...new Set(parser.duplicates)] }
 }
 
-/** For text this server wrote itself: no duplicates, no errors expected. */
+/** For text that this server wrote itself: without duplicates or errors. */
 export function parseTrusted(text: string): Json {
   return /\d{16}/.test(text) ? parseJson(text).value : (JSON.parse(text) as Json)
 }
@@ -210,7 +210,7 @@ export function stringify(value: Json, indent?: number): string {
   try {
     return JSON.stringify(value, undefined, indent)
   } catch (error) {
-    // JSON.stringify rejects bigints; only documents that hold one pay for the slow writer.
+    // JSON.stringify rejects bigints, so only documents that contain one use the slower writer.
     if (error instanceof TypeError) return write(value, indent ?? 0, "")
     throw error
   }

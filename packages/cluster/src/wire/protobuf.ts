@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Protobuf request bodies of kubectl: the k8s envelope and, by the generated field numbers, any built-in type. Only
-// decoding; responses are JSON. Malformed bytes fail with the messages of Kubernetes' own decoder.
+// Decodes the protobuf request bodies of kubectl: the k8s envelope and, by the generated field numbers, any built-in
+// type. Malformed bytes fail with the messages of Kubernetes' own decoder.
 
 import { type FieldDef, type StructNode, schemaPropsType, type TypeNode, wireFields } from "../kinds/type-table.js"
 import { asObject, type Json, type JsonObject, setKey } from "../value.js"
@@ -160,7 +160,7 @@ function readNode(node: TypeNode, field: WireField, depth: number): Json {
       return out
     }
     case "list":
-      // A named list inside a map, such as ExtraValue, is a message with the items under number 1.
+      // A named list inside a map, such as ExtraValue, is a message with the items in field 1.
       return [...fields(bytesOf(field))].map(item => readNode(node.elem, item, depth + 1))
     case "special":
       return readSpecial(node.special, bytesOf(field), depth)

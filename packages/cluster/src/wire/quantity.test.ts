@@ -20,7 +20,7 @@ it.each(["lots", "1 Gi", "", "1.2.3", "Mi", "1GiB"])("rejects %j", text =>
   expect(canonicalQuantity(text)).toBeUndefined(),
 )
 
-it("is canonical once and for all, and keeps the amount", () => {
+it("is canonical after one conversion and keeps the amount", () => {
   const suffix = fc.constantFrom("", "m", "k", "M", "Ki", "Mi", "Gi")
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 1e9 }), suffix, (number, unit) => {

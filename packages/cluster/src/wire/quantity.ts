@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resource quantities: parsed exactly (big integers scaled by powers of ten) and printed in Kubernetes' canonical form,
-// which keeps the suffix family that the user wrote. Comparison is exact.
+// which keeps the suffix family of the input. Comparison is exact.
 
 export interface Quantity {
-  /** Value times 10^9, exact; finer digits are rounded up as Kubernetes does. */
+  /** The value times 10^9; smaller fractions are rounded up, as in Kubernetes. */
   readonly nano: bigint
   readonly format: "BinarySI" | "DecimalSI" | "DecimalExponent"
 }

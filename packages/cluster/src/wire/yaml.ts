@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// YAML bodies and responses. A body is parsed as JSON data with 64-bit integers; duplicate keys are reported by line.
-// Errors have the Go library's messages where clients are known to compare them.
+// YAML bodies and responses. A body is parsed as JSON data with 64-bit integers. Duplicate keys are reported by line.
+// Errors have the Go library's messages if clients are known to compare them.
 
 import { isMap, isScalar, Lexer, LineCounter, Parser, parseDocument, stringify as print, visit } from "yaml"
 import { type Json, sorted } from "../value.js"
@@ -10,11 +10,11 @@ export class YamlSyntaxError extends Error {}
 
 export interface ParsedYaml {
   readonly value: Json
-  /** One sentence per repeated key. */
+  /** One message per repeated key. */
   readonly duplicates: string[]
 }
 
-/** Reading YAML blocks all other requests, for about two seconds per MiB; clients that send more send JSON. */
+/** Parsing YAML blocks all other requests, for about two seconds per MiB. Larger bodies must be JSON. */
 const MAX_CHARACTERS = 512 * 1024
 
 export function parseYaml(text: string): ParsedYaml {
@@ -26,11 +26,11 @@ export function parseYaml(text: string): ParsedYaml {
   return readYaml(text)
 }
 
-/** Deeper than any document of Kubernetes. */
+/** Deeper than any Kubernetes document. */
 const MAX_DEPTH = 200
 
-// The composer recurses, and a text of some thousand brackets would end the process rather than throw. The parser below
-// it does not recurse and knows how deep it is.
+// The composer recurses, so a text of a few thousand brackets would end the process instead of throwing. The parser it
+// uses does not recurse, and its stack shows the depth.
 function checkDepth(text: string): void {
   const parser = new Parser()
   for (const lexeme of new Lexer().lex(text)) {
@@ -50,7 +50,7 @@ function readYaml(text: string): ParsedYaml {
       if (!isMap(map)) return
       const seen = new Set<unknown>()
       for (const { key } of map.items) {
-        // JSON has no such keys, and the library takes minutes to spell a nest of them out.
+        // JSON has no such keys, and the library takes minutes to print deeply nested ones.
         if (!isScalar(key)) throw new YamlSyntaxError("yaml: invalid map key: only scalars can be keys in JSON")
         if (seen.has(key.value))
           duplicates.push(
@@ -63,13 +63,13 @@ function readYaml(text: string): ParsedYaml {
   try {
     return { value: narrow(document.toJS({ maxAliasCount: 100 })), duplicates }
   } catch (error) {
-    // Aliases of aliases can stand for more than memory holds; the library counts them and gives up.
+    // Nested aliases can expand to more than memory holds; the library counts them and throws.
     if (error instanceof ReferenceError) throw new YamlSyntaxError("yaml: document contains excessive aliasing")
     throw error
   }
 }
 
-/** Most YAML bodies are JSON, which is read a hundred times faster. */
+/** Most YAML bodies are JSON, which is parsed a hundred times faster. */
 function asJson(text: string): ParsedYaml | undefined {
   try {
     const { value, duplicates } = parseJson(text)
@@ -89,7 +89,7 @@ function wording(code: string, message: string, line: number): string {
   return `yaml: ${at}${message.split("\n")[0]}`
 }
 
-/** Integers come as bigints; most are small. Keys are strings in JSON. */
+/** Converts bigints in the safe range to numbers, and keys to strings as in JSON. */
 function narrow(value: unknown): Json {
   if (typeof value === "bigint")
     return value >= BigInt(Number.MIN_SAFE_INTEGER) && value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : value
@@ -102,6 +102,6 @@ function narrow(value: unknown): Json {
 
 export function printYaml(value: Json): string {
   const text = print(sorted(value), { version: "1.1", lineWidth: 0, indentSeq: false, aliasDuplicateObjects: false })
-  // Go's printer leaves the key of a set member itself plain.
+  // Go's printer does not quote this key.
   return text.replace(/^(\s*)"\.":/gm, "$1.:")
 }

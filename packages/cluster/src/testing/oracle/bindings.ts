@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Placeholders of a recorded case: `<uid:1>` is the same value everywhere, `<time>` is any time. A recorded string is a
-// pattern; its first match is remembered and filled into later requests.
+// pattern. Its first match is stored and filled into later requests.
 
 import { asString, dig, isNumber, isObject, type Json, scalarText } from "../../value.js"
 
@@ -33,7 +33,7 @@ const unbound = new Set(["time", "microtime", "age", "unix", "hash", "any"])
 const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
 
 export class Bindings extends Map<string, Json> {
-  /** Replaces what is already known. */
+  /** Replaces placeholders whose values are known. */
   fill<T>(value: T): T {
     if (typeof value === "string") {
       const known = whole.test(value) ? this.get(value) : undefined
@@ -72,7 +72,7 @@ export class Bindings extends Map<string, Json> {
     return true
   }
 
-  /** `<rv:1>`, `<rv:2>`, … must increase. */
+  /** Checks that the values of `<rv:1>`, `<rv:2>`, … increase. */
   orderErrors(): string[] {
     const versions = [...this]
       .flatMap(([key, value]) => {
@@ -95,7 +95,7 @@ function show(value: Json | undefined): string {
   ).slice(0, 600)
 }
 
-/** What differs between the recorded and the received value; at most a dozen lines. */
+/** The differences between the recorded and the received value, in at most a dozen lines. */
 export function differences(
   expected: Json | undefined,
   actual: Json | undefined,
@@ -137,7 +137,10 @@ export function differences(
   return out
 }
 
-/** The parts of a large body that were kept: a pointer each, `[key=value]` picks from a list, `#keys` and `#names` sum up. */
+/**
+ * Selects the recorded parts of a large body by JSON pointers. `[key=value]` selects from a list, `#keys` and `#names`
+ * summarise.
+ */
 export function select(body: Json, pointers: readonly string[]): Json {
   return Object.fromEntries(pointers.map(pointer => [pointer, selectOne(body, pointer)]))
 }

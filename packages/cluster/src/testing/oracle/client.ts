@@ -16,12 +16,12 @@ export interface Answer {
   readonly text: string | undefined
 }
 
-/** An answer that is still coming. */
+/** A response that is still arriving. */
 export interface Coming {
-  /** What has come of it so far. */
+  /** The text received so far. */
   text(): string
   readonly isOver: boolean
-  /** What has come by now is all of it. */
+  /** Ends the response with the text received so far. */
   end(): void
 }
 
@@ -121,7 +121,7 @@ function bodyOf(request: OracleRequest): Buffer | undefined {
     : Buffer.from(repeat.prefix + repeat.unit.repeat(repeat.count) + repeat.suffix)
 }
 
-/** With spaces after commas and colons, as the recording sent it; some rejections quote the body. */
+/** Adds spaces after commas and colons, as the recording client did; some errors quote the body. */
 function spaced(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(spaced).join(", ")}]`
   if (!isObject(value)) return stringify(value)
@@ -134,7 +134,7 @@ function answerOf(response: IncomingMessage, text: string, stream: boolean): Ans
   for (const name of COMPARED) {
     const values = response.headersDistinct[name]
     if (values === undefined) continue
-    // A real cluster has nodes and controllers, so kube-apiserver has no reason for such advice.
+    // kube-apiserver never sends this advice, because a real cluster has nodes and controllers.
     const own = values.filter(value => !value.includes(IN_THIS_CLUSTER))
     if (own.length > 0) headers[name] = name === "warning" ? own : own.join(", ")
   }
@@ -154,7 +154,7 @@ function answerOf(response: IncomingMessage, text: string, stream: boolean): Ans
     try {
       return { status, headers, body: parseJson(text).value, text: undefined }
     } catch {
-      // Not JSON after all: compared as text.
+      // Not JSON: compared as text.
     }
   return { status, headers, body: undefined, text: /protobuf|octet-stream/.test(type) ? undefined : text }
 }

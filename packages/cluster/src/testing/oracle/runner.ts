@@ -12,9 +12,9 @@ import type { OracleWebhooks } from "./webhooks.js"
 const EVENTUALLY_MS = 60_000
 const RETRY_MS = 50
 const DURING_DELAY_MS = 100
-/** A watch under which something happens lasts until that has been seen, and not the two seconds of the recording. */
+/** A watch during which something happens lasts until its events have arrived, instead of the recorded two seconds. */
 const WATCH_SECONDS = "60"
-/** In which whatever else such a watch says would come, too. */
+/** The time in which further, unexpected events of such a watch would arrive. */
 const QUIET_MS = 500
 const HEADERS = ["content-type", "warning", "retry-after", "location", "allow", "www-authenticate"]
 
@@ -69,7 +69,7 @@ function decodeToken(token: string): JsonObject {
   return { header: part(header), payload: part(payload) }
 }
 
-/** In setup a 409 is waited out: the namespace of an earlier case may still be going away. */
+/** During setup, a 409 is retried: the namespace of an earlier case may still be terminating. */
 async function runStep(step: Step, bind: Bindings, replay: Replay, waitOut = false): Promise<string[]> {
   if ("pause" in step) return []
   if ("hook" in step) {
@@ -143,7 +143,7 @@ async function attempt(step: RequestStep, bind: Bindings, replay: Replay): Promi
   return out
 }
 
-/** How many periodic bookmarks come is a matter of timing: any number counts as one, at the end. */
+/** The number of periodic bookmarks depends on timing, so any number counts as one, at the end. */
 function oneBookmark(events: readonly Json[]): Json {
   return [...events.filter(event => !isPlainBookmark(event)), ...events.filter(isPlainBookmark).slice(0, 1)]
 }

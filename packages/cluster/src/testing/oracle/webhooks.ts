@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The webhook server of a case: answers as the case says, echoes the uid of the review, and records its requests.
+// The webhook server of a case: responds as the case defines, echoes the uid of the review, and records its requests.
 
 import { createServer, type Server } from "node:https"
 import type { AddressInfo } from "node:net"
