@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Echoes requests in the formats of httpbin, so that users see what a proxy changed. Bodies, delays and sizes are
-// limited, because the sample may run in open networks.
+// limited, because the sample may be reachable from other machines.
 
 import { randomBytes } from "node:crypto"
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http"
@@ -99,13 +99,13 @@ async function sendBody(request: IncomingMessage, response: ServerResponse, url:
   })
 }
 
-/** Undefined where it is too long; the rest is not read. */
+/** Returns undefined if the body is too long; the rest is not read. */
 async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   if (!METHODS_WITH_BODY.includes(request.method ?? "")) return Buffer.alloc(0)
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of request as AsyncIterable<Buffer>) {
-    // no encoding is set, so bytes
+    // No encoding is set, so the chunks are Buffers.
     size += chunk.length
     if (size > MAX_BODY) return undefined
     chunks.push(chunk)
@@ -146,7 +146,7 @@ function headersOf({ headersDistinct }: IncomingMessage): Readonly<Record<string
   return Object.fromEntries(entries.sort(([a = ""], [b = ""]) => (a < b ? -1 : 1)))
 }
 
-/** As httpbin prints them: `x-request-id` is `X-Request-Id`. */
+/** Formats a name as httpbin does: `x-request-id` becomes `X-Request-Id`. */
 function headerName(name: string): string {
   return name.replace(/(^|-)([a-z])/g, (_, dash: string, letter: string) => `${dash}${letter.toUpperCase()}`)
 }
@@ -177,7 +177,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** Ends early where the caller goes away. */
+/** Ends early if the client disconnects. */
 function pause(milliseconds: number, request: IncomingMessage): Promise<void> {
   return new Promise(resolve => {
     const timer = setTimeout(resolve, milliseconds)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers with its version, so that users see which instance was called.
+// Responds with its version, so that users see which instance was called.
 
 import type { RequestListener } from "node:http"
 
 export function greeting(version: string): RequestListener {
   const text = `hello from web ${version}\n`
   return (request, response) => {
-    // Whatever was sent is read and thrown away, so that the connection can be used again.
+    // The body is read and discarded, so that the connection can be reused.
     request.resume()
     const path = (request.url ?? "/").split("?")[0]
     const found = path === "/" || path === "/version"

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
-// The sample `issuer`: publishes the key set of samples/keys, as an identity provider does. It signs nothing; that is
-// `merlonctl jwt mint`.
+// The sample `issuer`: publishes the key set of samples/keys, as an identity provider does. It signs no tokens;
+// `merlonctl jwt mint` does.
 
 import { readFileSync } from "node:fs"
 import { published } from "./key-set.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers with a key set, and with the document by which it is discovered (OpenID Connect Discovery 1.0 section 4).
+// Serves a key set and its discovery document (OpenID Connect Discovery 1.0 section 4).
 
 import type { RequestListener } from "node:http"
 

@@ -20,7 +20,7 @@ async function started(listener: Parameters<typeof listen>[0]): Promise<string> 
   return addressOf(server)
 }
 
-describe("httpbin tells", () => {
+describe("httpbin returns", () => {
   it("arguments, headers, origin and url of a GET", async () => {
     const url = await started(echo)
     const answer = await (await fetch(`${url}/get?a=1&b=2&b=3`, { headers: { "x-one": "1" } })).json()
@@ -36,7 +36,7 @@ describe("httpbin tells", () => {
     ["JSON", "application/json", '{"a":[1]}', { data: '{"a":[1]}', json: { a: [1] }, form: {} }],
     ["a form", "application/x-www-form-urlencoded", "a=1&a=2&b=", { data: "", form: { a: ["1", "2"], b: "" } }],
     ["text", "text/plain", "hi", { data: "hi", json: null }],
-  ])("the body of %s", async (_, type, body, expected) => {
+  ])("the content of a request with %s", async (_, type, body, expected) => {
     const url = await started(echo)
     const answer = await fetch(`${url}/post`, { method: "POST", body, headers: { "content-type": type } })
     expect(await answer.json()).toMatchObject({ ...expected, method: "POST" })
@@ -57,12 +57,12 @@ describe("httpbin tells", () => {
     expect((await fetch(`${await started(echo)}${path}`, { method })).status).toBe(status)
   })
 
-  it("as many bytes as were asked for", async () => {
+  it("as many bytes as requested", async () => {
     const body = await (await fetch(`${await started(echo)}/bytes/70000`)).arrayBuffer()
     expect(body.byteLength).toBe(70_000)
   })
 
-  it("that a body is too long", async () => {
+  it("413 if the body is too long", async () => {
     const answer = await fetch(`${await started(echo)}/post`, { method: "POST", body: Buffer.alloc((1 << 20) + 1) })
     expect(answer.status).toBe(413)
   })
@@ -74,14 +74,14 @@ it("web names its version", async () => {
   expect((await fetch(`${url}/else`)).status).toBe(404)
 })
 
-it("the issuer publishes its keys where discovery says", async () => {
+it("the issuer publishes its keys at the URL of its discovery document", async () => {
   const url = await started(published('{"keys":[]}'))
   const discovered = (await (await fetch(`${url}/.well-known/openid-configuration`)).json()) as { jwks_uri: string }
   expect(await (await fetch(discovered.jwks_uri)).json()).toEqual({ keys: [] })
 })
 
-describe("a sample reports", () => {
-  it("where to listen, by flag before environment", () => {
+describe("the settings of a sample", () => {
+  it("read the address from flags first, then from the environment", () => {
     expect(settingsOf([], {})).toEqual({ host: "0.0.0.0", port: 8080, version: "v1" })
     expect(settingsOf(["--port", "1"], { PORT: "2", HOST: "::1", VERSION: "v2" })).toEqual({
       host: "::1",
@@ -90,17 +90,17 @@ describe("a sample reports", () => {
     })
   })
 
-  it.each(["x", "-1", "65536", ""])("no port `%s`", port => {
+  it.each(["x", "-1", "65536", ""])("reject the port `%s`", port => {
     expect(() => settingsOf([], { PORT: port })).toThrow("is no port")
   })
 })
 
-it("ends on SIGTERM with what is in flight answered", async () => {
+it("completes requests in flight on SIGTERM", async () => {
   const child: ChildProcess = spawn("node", ["samples/dist/httpbin.js", "--port", "0", "--host", "127.0.0.1"])
   const [line] = await once(child.stdout ?? expect.fail(), "data")
   const url = /http:\S+/.exec(String(line))?.[0] ?? ""
   const answer = fetch(`${url}/delay/1`)
-  // The request is in flight once the server answers another one that came after it.
+  // A response to this later request proves that the earlier one is in flight.
   await fetch(`${url}/ip`)
   child.kill("SIGTERM")
   expect((await answer).status).toBe(200)

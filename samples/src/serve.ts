@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the samples share: their listening address, from a flag or the environment, and shutdown. SIGTERM stops listening,
-// waits for requests in flight, and then gives up on the rest.
+// Shared by the samples: the listening address, from a flag or the environment, and shutdown. SIGTERM stops listening,
+// waits for requests in flight, and closes the remaining connections after a timeout.
 
 import { createServer, type RequestListener, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -12,7 +12,7 @@ export interface Settings {
   readonly version: string
 }
 
-/** What holds where nothing is said. */
+/** Settings without flags and environment variables. */
 export interface Defaults {
   readonly host: string
   readonly port: string
@@ -21,7 +21,7 @@ export interface Defaults {
 const DRAIN_MS = 10_000
 export const ANYWHERE: Defaults = { host: "0.0.0.0", port: "8080" }
 
-/** A flag wins over the environment, the environment over the default. */
+/** Flags take precedence over the environment, and the environment over the defaults. */
 export function settingsOf(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
@@ -51,12 +51,12 @@ export function listen(listener: RequestListener, { host, port }: Settings): Pro
 }
 
 export function addressOf(server: Server): string {
-  // A server that listens on a port has an address with one.
+  // A server that listens on a port has an AddressInfo.
   const { address, family, port } = server.address() as AddressInfo
   return `http://${family === "IPv6" ? `[${address}]` : address}:${port}`
 }
 
-/** Runs as a program until it is told to stop. */
+/** Runs as a program until SIGTERM or SIGINT. */
 export async function serve(
   name: string,
   makeListener: (settings: Settings) => RequestListener,
@@ -76,7 +76,7 @@ export async function serve(
 
 function drain(server: Server): void {
   server.close(() => process.exit(0))
-  // A connection that has been answered would stay open for its next request.
+  // An idle connection would otherwise stay open for another request.
   setInterval(() => server.closeIdleConnections(), 100)
   setTimeout(() => process.exit(0), DRAIN_MS).unref()
 }

@@ -6,7 +6,7 @@ import { isService, SHOP, shopService } from "./shop-service.js"
 
 const seen: string[] = []
 const listeners = new Map<string, RequestListener>()
-/** Stands where the proxies of the workloads are. */
+/** Replaces the proxies of the workloads. */
 const proxy = createServer((request, response) => {
   const { hostname, pathname } = new URL(request.url ?? "")
   const service = hostname.split(".")[0] ?? ""
@@ -39,7 +39,7 @@ const visit = async (path: string): Promise<readonly string[]> => {
   }
 }
 
-it("calls along the whole chain when a visitor buys", async () => {
+it("makes every call of the chain when a visitor buys", async () => {
   expect(await visit("/buy")).toEqual([
     "GET cart/items",
     "POST checkout/orders",
@@ -48,7 +48,7 @@ it("calls along the whole chain when a visitor buys", async () => {
   ])
 })
 
-it("lets cart try to charge every sixth time", async () => {
+it("makes cart call payment on every sixth request", async () => {
   const calls: string[] = []
   for (let visits = 0; visits < 6; visits++) calls.push(...(await visit("/")))
   expect(calls.filter(call => call === "POST payment/charge")).toHaveLength(1)

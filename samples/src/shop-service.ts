@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A service of the shop: answers a request after it has made the calls that the request leads to. A call that is denied or
-// fails is part of the scene and never an error of the caller.
+// A service of the shop: makes the calls of the requested path, then responds. A call that is denied or fails is part
+// of the demonstration and does not make the request fail.
 
 import { Agent, type RequestListener, request } from "node:http"
 
@@ -13,7 +13,7 @@ interface Call {
 const get = (service: string, path: string): Call => ({ method: "GET", service, path })
 const post = (service: string, path: string): Call => ({ method: "POST", service, path })
 
-/** By service, then by path: the calls it makes. */
+/** The calls that each service makes, by path. */
 export const SHOP = {
   frontend: { "/": [get("cart", "/items")], "/buy": [get("cart", "/items"), post("checkout", "/orders")] },
   cart: { "/items": [] },
@@ -58,7 +58,7 @@ async function statusesOf(calls: readonly Call[], proxy: string | undefined): Pr
   return statuses
 }
 
-/** 0 where there is no answer. */
+/** Returns 0 if there is no response. */
 function statusOf({ method, service, path }: Call, proxy: string | undefined): Promise<number> {
   const host = `${service}.shop:${PORT}`
   const place = new URL(proxy ?? `http://${host}`)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Visits the shop from outside the mesh, in plaintext, once a second. A visit that fails is followed by the next one.
+// Visits the shop from outside the mesh, in plaintext, once a second. After a failed visit it continues with the next
+// one.
 
 import { Agent, request } from "node:http"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
-// The services of the sample shop and the visitor outside the mesh that keeps them busy: `shop cart --port 8080`, or
-// `shop visitor http://127.1.0.5:15080`. Services call through the proxy that `http_proxy` names.
+// The services of the sample shop, and a visitor outside the mesh that sends requests to them: `shop cart --port 8080`,
+// or `shop visitor http://127.1.0.5:15080`. Services call through the proxy in `http_proxy`.
 
 import { ANYWHERE, serve } from "./serve.js"
 import { isService, SHOP, shopService } from "./shop-service.js"
