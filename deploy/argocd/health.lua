@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Health of Merlon's kinds for Argo CD. It reads the conditions that the control plane writes.
 
--- Reasons that end by themselves, once proxies have answered or workloads have started.
+-- Reasons that resolve automatically when proxies have responded or workloads have started.
 local waiting = {
   Waiting = true, NotConnected = true, NotStarted = true, NoWorkloads = true, FetchingKeys = true, TargetNotFound = true,
 }
@@ -28,7 +28,7 @@ local accepted = found.Accepted
 if accepted ~= nil and accepted.status == "False" and not waiting[accepted.reason] then
   return health("Degraded", accepted.message)
 end
--- An invariant has no proxies to wait for: it holds or not.
+-- An invariant does not wait for proxies: it holds or it does not.
 local decisive = found.Ready
 if obj.kind == "PolicyInvariant" then
   decisive = found.Holds
