@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds import cycles between folders: files that import each other can only be read, moved and tested together. Type
-// imports count too, since a reader follows them as well.
+// Finds import cycles between folders. Files that import each other can only be read, moved and tested together. Type
+// imports count too, because readers follow them as well.
 
 import { importsOf, type SourceFile } from "./layers.js"
 
-/** Groups of files that reach each other by their imports, each group sorted, the groups by their first file. */
+/** Returns groups of files that reach each other by imports, each group sorted, the groups by their first file. */
 export function circles(files: readonly SourceFile[]): readonly (readonly string[])[] {
   const imported = new Map(files.map(file => [file.path, targetsOf(file)]))
   const order = new Map<string, number>()
   const path: string[] = []
   const found: string[][] = []
 
-  // Tarjan: a file from which nothing older on the path can be reached closes its group.
+  // Tarjan's algorithm: a file from which no older file on the path can be reached completes its group.
   function visit(file: string): number {
     const own = order.size
     order.set(file, own)

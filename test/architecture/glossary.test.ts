@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages, help texts, messages, the console and code use one word for one thing. A page may quote an older word in code, where it is a name or the
-// output of a program.
+// Pages, help texts, messages, the console and code use one word for one thing. A page may quote an older word as code
+// if it is a name or the output of a program.
 
 import { expect, it } from "vitest"
 import { files, readText, sourceFiles } from "./tree.js"
 
-/** What not to write, and what to write instead. */
+/** Words to avoid, and their replacements. */
 const WORDS: readonly (readonly [RegExp, string])[] = [
   [/\blet(s|ting)? (\w+ )?through\b/i, "allow"],
   [/\bsettled by\b/i, "decided by"],
@@ -21,7 +21,7 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
   [/\ball the same\b/i, "anyway"],
 ]
 
-/** Of pages alone: in code these words are also names of fields and results. */
+/** Words to avoid on pages only: in code they are also names of fields and results. */
 const WORDS_OF_PAGES: readonly (readonly [RegExp, string])[] = [
   ...WORDS,
   [/(?<!connection |connections )\brefused\b(?! connection)/i, "denied, or rejected"],
@@ -29,7 +29,7 @@ const WORDS_OF_PAGES: readonly (readonly [RegExp, string])[] = [
   [/\bnobody\b/i, "name who it is"],
 ]
 
-/** Of all code: its names, comments and tests. */
+/** Words to avoid in all code: names, comments and tests. */
 const WORDS_OF_CODE: readonly (readonly [RegExp, string])[] = [
   [/(?<![a-z])faults?(?![a-z])(?! injection)|Faults?(?![a-z])|(?<![A-Z])FAULTS?(?![A-Z])/, "error"],
   [
@@ -50,15 +50,15 @@ const WORDS_OF_CODE: readonly (readonly [RegExp, string])[] = [
   ],
 ]
 
-/** What has these words for other reasons: names in protocols, options and former versions. */
+/** Texts that contain these words for other reasons: names in protocols, options and former versions. */
 const EXCEPTIONS: readonly RegExp[] = [
   /ECONNREFUSED|REFUSED_STREAM|refused-stream|ERROR\.refused|[Uu]nrefusable/g, // codes of Node and HTTP/2
-  /connections?( was| is| are)? refused|refused connections?|[Rr]efuses? the connection/gi, // a peer refuses a connection
+  /connections?( was| is| are)? refused|refused connections?|[Rr]efuses? the connection/gi, // the peer refuses the connection
   /["'`]refuse\\?["'`]|--udp refuse|udp: refuse|pass it or refuse it|expect: refuse/g, // values of options, and a former verdict
   /authority_refused_changes_total/g, // a former name
-  /upstream refused|failure: refused|\["refused", \[\]\]|[( =]"refused"|^ +refused: /gm, // of a failed upstream call
+  /upstream refused|failure: refused|\["refused", \[\]\]|[( =]"refused"|^ +refused: /gm, // results of failed upstream calls
   /the fault of|http\[\]\.fault|\{fault: /g,
-  /waysIn: ingressPorts|ingressPorts: waysIn|fields, waysIn,/g, // the stored name
+  /waysIn: ingressPorts|ingressPorts: waysIn|fields, waysIn,/g, // the name in stored files
 ]
 
 /** Files about refused connections and datagrams, the formal model, and names of Envoy. */
@@ -72,7 +72,7 @@ function found(text: string, words: typeof WORDS): readonly string[] {
   })
 }
 
-/** Without code blocks, code in a line, and addresses of links. */
+/** The page without code blocks, inline code and link targets. */
 function prose(markdown: string): string {
   return markdown
     .replaceAll(/^(`{3,})[^\n]*\n[\s\S]*?^\1$/gm, "")

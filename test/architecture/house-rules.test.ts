@@ -3,7 +3,7 @@ import { expect, it } from "vitest"
 import { missingOptionals, unsuitedPeers } from "./lock-file.js"
 import { files, readText, sourceFiles } from "./tree.js"
 
-/** Split files by idea; about 400 lines is the advice. Only a file far beyond it fails. */
+/** About 400 lines is the recommendation, and files should be split by idea. Only much longer files fail. */
 const CEILING = 600
 const INDEX_CEILING = 80
 
@@ -12,7 +12,7 @@ it(`keeps every file within ${CEILING} lines`, () => {
   expect(sourceFiles().filter(path => lines(path) > CEILING)).toEqual([])
 })
 
-it(`says in ${INDEX_CEILING} lines at most what a package and each of its parts offers, and what for`, () => {
+it(`describes a package, and each of its parts, in an index of at most ${INDEX_CEILING} lines`, () => {
   const indexes = files("packages/*/src/index.ts", "packages/*/src/*/public.ts")
   expect(indexes.length).toBeGreaterThan(7)
   const wanting = indexes.filter(path => {
@@ -22,7 +22,7 @@ it(`says in ${INDEX_CEILING} lines at most what a package and each of its parts 
   expect(wanting).toEqual([])
 })
 
-it("begins every file with its licence", () => {
+it("starts every file with its licence", () => {
   const bare = sourceFiles().filter(
     path =>
       !readText(path)
@@ -32,8 +32,8 @@ it("begins every file with its licence", () => {
   expect(bare).toEqual([])
 })
 
-it("names no package registry, so that the one configured is used", () => {
-  // Spelled in two parts, so that this file does not find itself.
+it("names no package registry, so that the configured one is used", () => {
+  // Written in two parts, so that this file does not match.
   const host = ["registry", "npmjs"].join(".")
   const naming = files("package-lock.json", "*.md", "*.json", ".npmrc", ".ci/run").filter(path =>
     readText(path).includes(host),
@@ -56,12 +56,12 @@ it("locks the packages of every platform (`npm run lock` fixes it)", () => {
   expect(missingOptionals(JSON.parse(readText("package-lock.json")))).toEqual([])
 })
 
-it("locks peers that `npm ci` of older Nodes accepts", () => {
-  // Mended by the `npm install --package-lock-only` of such an npm, with `npm run lock` after it.
+it("locks peers that `npm ci` of older Node versions accepts", () => {
+  // To fix it, run `npm install --package-lock-only` with such an npm, then `npm run lock`.
   expect(unsuitedPeers(JSON.parse(readText("package-lock.json")))).toEqual([])
 })
 
-it("has every test that may be skipped say in its name what it needs", () => {
+it("names in every test that may be skipped what it needs", () => {
   const silent = files("packages/*.test.ts", "samples/*.test.ts", "test/*.test.ts").flatMap(path =>
     [...readText(path).matchAll(/\.(?:skipIf|runIf)\([^\n]*\)(?:\.each[^(\n]*\([^)\n]*\))?\(\s*["'`](.*)/g)]
       .filter(([, name = ""]) => !/\(.*(needs|only) .*\)/.test(name))

@@ -15,14 +15,14 @@ function manifestOf(path: string): Manifest {
   }
 }
 
-it("finds no breach in the house", () => {
+it("finds no violation in the repository", () => {
   const files = sourceFiles().filter(path => path.startsWith("packages/"))
   expect(files.length).toBeGreaterThan(50)
   const found = files.flatMap(path => breaches({ path, text: readText(path) }, manifestOf(path)))
   expect(found).toEqual([])
 })
 
-describe("a breach is found where", () => {
+describe("finds a violation when", () => {
   const manifest: Manifest = { dependencies: ["yaml", "@merlon/policy"], devDependencies: ["fast-check"] }
   const of = (path: string, text: string): SourceFile => ({ path, text })
   test.each([
@@ -32,12 +32,12 @@ describe("a breach is found where", () => {
       "must not import",
     ],
     [
-      "a package uses what another does not export",
+      "a package uses something that another does not export",
       of("packages/xserver/src/a.ts", 'import { x } from "@merlon/policy/src/judge.js"'),
       "is no part that",
     ],
     [
-      "a program loads the whole policy library",
+      "a program imports the whole policy library",
       of("packages/xserver/src/a.ts", 'import { judge } from "@merlon/policy"'),
       "import a part",
     ],
@@ -52,7 +52,7 @@ describe("a breach is found where", () => {
       "not in the package's package.json",
     ],
     [
-      "a dependency of tests is used elsewhere",
+      "a dependency of tests is used in other code",
       of("packages/policy/src/a.ts", 'import fc from "fast-check"'),
       "not in the package's",
     ],
@@ -62,7 +62,7 @@ describe("a breach is found where", () => {
     expect(breaches(file, manifest).join()).toContain(expected)
   })
 
-  it("an import runs over several lines or is for its effect alone", () => {
+  it("an import spans several lines or is only for its side effects", () => {
     expect(importsOf('import {\n  a,\n  b,\n} from "x"\nimport "y"\nexport type { C } from "z"')).toEqual([
       "x",
       "y",
@@ -71,7 +71,7 @@ describe("a breach is found where", () => {
   })
 })
 
-it("gives a floor to every package there is, and every reference follows it", () => {
+it("lists the dependencies of every package, and every project reference follows them", () => {
   for (const [name, below] of Object.entries(FLOORS)) {
     const file = `packages/${name}/tsconfig.json`
     if (!existsSync(file)) continue

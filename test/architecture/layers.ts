@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A package imports only the packages below it, names them in its package.json, and uses only what their `exports` offer:
-// the index, or one of its parts as `@merlon/policy/proof`. This reads the imports of every source file and lists breaches.
+// Rules for imports: a package imports only the packages below it, names them in its package.json, and uses only their
+// `exports`: the index, or a part such as `@merlon/policy/proof`. This reads the imports of every source file and lists
+// violations.
 
-/** Each package with the packages of ours it may import. */
+/** Our packages, each with those of our packages that it may import. */
 export const FLOORS: Readonly<Record<string, readonly string[]>> = {
   policy: [],
-  // Checks what `policy` proves, so it shares nothing with it.
+  // Checks what `policy` proves, so it shares no code with it.
   "proof-check": [],
   wire: [],
   cluster: ["wire"],
@@ -19,7 +20,7 @@ export const FLOORS: Readonly<Record<string, readonly string[]>> = {
 }
 
 export interface SourceFile {
-  /** From the root of the repository, as `packages/policy/src/index.ts`. */
+  /** Relative to the root of the repository, for example `packages/policy/src/index.ts`. */
   readonly path: string
   readonly text: string
 }
@@ -65,7 +66,7 @@ function breach(
     if (!allowed.includes(floor)) return `${path}: \`${home}\` must not import \`${floor}\``
     if (!/^@merlon\/[a-z]+(\/[a-z0-9-]+)?$/.test(specifier))
       return `${path}: \`${specifier}\` is no part that \`${floor}\` exports`
-    // Our programs load the parts of it that they use; the index loads everything.
+    // Our programs load only the parts that they use, and the index loads everything.
     if (specifier === "@merlon/policy")
       return `${path}: \`${specifier}\` is the whole library; import a part, as \`@merlon/policy/proof\``
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks what `npm ci` requires: every optional package that a locked one names is locked too, for every platform; and,
+// Checks what `npm ci` requires: for every platform, every optional dependency of a locked package is locked too; and,
 // before npm 11.11, peer dependencies match.
 
 export interface LockedPackage {
@@ -30,7 +30,8 @@ export function missingOptionals({ packages }: PackageLock): readonly Missing[] 
 }
 
 /**
- * As `PATH takes NAME VERSION and wants RANGE`. A package at the top could not have its own copy, and npm accepts that.
+ * Returns lines of the form `PATH takes NAME VERSION and wants RANGE`. Packages at the top level are not checked,
+ * because they cannot have their own copy and npm accepts that.
  */
 export function unsuitedPeers({ packages }: PackageLock): readonly string[] {
   const nested = Object.entries(packages).filter(([path]) => path.lastIndexOf("node_modules/") > 0)
@@ -43,7 +44,7 @@ export function unsuitedPeers({ packages }: PackageLock): readonly string[] {
   )
 }
 
-/** As Node finds it: in the folder that the package itself is in, then upwards. */
+/** Resolves a package as Node does: in the folder of the package itself, then upwards. */
 function foundFrom(path: string, name: string, packages: PackageLock["packages"]): LockedPackage | undefined {
   for (let at = path; at !== ""; ) {
     at = at.slice(0, Math.max(at.lastIndexOf("node_modules/"), 0)).replace(/\/$/, "")
@@ -53,7 +54,10 @@ function foundFrom(path: string, name: string, packages: PackageLock["packages"]
   return undefined
 }
 
-/** By what ranges of peers are written with: `^1.2.3`, `>=1 <3`, `18`, each several times with `||`. What else there is suits. */
+/**
+ * Supports the ranges that peer dependencies use: `^1.2.3`, `>=1 <3`, `18`, combined with `||`. Other ranges count as
+ * satisfied.
+ */
 function suits(version: string, range: string): boolean {
   if (version.includes("-") || range.includes(" - ")) return true
   const ours = numbers(version)
@@ -76,7 +80,7 @@ function holds(ours: Triple, sign: string, theirs: Triple, given: number): boole
   if (sign === ">") return order > 0
   if (sign === "<") return order < 0
   if (sign === "<=") return order <= 0
-  // `^` keeps the first number that is not zero; the others keep what was given, `~` at most two of them.
+  // `^` keeps the numbers up to the first nonzero one. The others keep the given numbers, `~` at most two.
   const first = theirs.findIndex(number => number !== 0)
   const kept = sign === "^" ? (first < 0 ? 3 : first + 1) : sign === "~" ? Math.min(given, 2) : given
   return order >= 0 && ours.slice(0, kept).every((number, at) => number === theirs[at])

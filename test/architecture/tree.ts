@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from "node:fs"
 
 export const readText = (path: string): string => readFileSync(path, "utf8")
 
-/** Tracked files and new ones that are not ignored. */
+/** Tracked files, and new files that are not ignored. */
 export function files(...patterns: readonly string[]): readonly string[] {
   const listed = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", ...patterns], {
     encoding: "utf8",
@@ -15,7 +15,7 @@ export function files(...patterns: readonly string[]): readonly string[] {
   return listed.split("\n").filter(path => path !== "" && existsSync(path))
 }
 
-/** TypeScript written by hand. */
+/** TypeScript files that are not generated. */
 export function sourceFiles(): readonly string[] {
   return files("*.ts", "*.tsx").filter(path => !path.includes("/generated/"))
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ARCHITECTURE.md shows newcomers where things happen. Every file and symbol that its table names exists.
+// ARCHITECTURE.md shows newcomers where to find things. Every file and symbol in its table must exist.
 
 import { existsSync } from "node:fs"
 import { expect, it } from "vitest"
@@ -20,7 +20,7 @@ function quoted(cell: string): readonly string[] {
   return [...cell.matchAll(/`([^`]+)`/g)].map(([, text = ""]) => text)
 }
 
-it("has rows for the first questions of newcomers", () => {
+it("has rows for common questions of newcomers", () => {
   expect(rows.map(({ question }) => question).join("\n")).toMatch(/denied.*put into effect.*signed/s)
 })
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The error catalogue is complete: every package with an errors.ts has its section, every code in a table is raised by its
-// package, codes are unique, and the page is up to date. That every raised code is in a table is checked by the compiler:
-// the errors take a key of their table.
+// The error catalogue is complete: every package with an errors.ts has a section, every code in a table is raised by
+// its package, codes are unique, and the page is up to date. The compiler checks that every raised code is in a table,
+// because errors take a key of their table.
 
 import type { ErrorTable } from "@merlon/policy"
 import { describe, expect, it } from "vitest"
@@ -17,7 +17,7 @@ it("every package with an errors.ts has a section", () => {
   expect(packages.sort()).toEqual([...new Set(SECTIONS.flatMap(({ from }) => from ?? []))].sort())
 })
 
-it("every code is unique, also as a link", () => {
+it("every code is unique, also as an anchor", () => {
   const codes = SECTIONS.flatMap(({ errors }) => Object.keys(errors)).map(code => code.toLowerCase())
   expect(codes.filter((code, index) => codes.indexOf(code) !== index)).toEqual([])
 })
@@ -41,7 +41,7 @@ describe.each(SECTIONS.map(({ title, errors }): readonly [string, ErrorTable] =>
 describe.each(SECTIONS.flatMap(({ from, title, errors }) => (from === undefined ? [] : [{ from, title, errors }])))(
   "$title",
   ({ from, errors }) => {
-    it("has no code that nothing raises", () => {
+    it("has no code that is never raised", () => {
       const sources = sourceFiles()
         .filter(path => path.startsWith(`packages/${from}/src/`) && !/\.test\.ts$|\/src\/errors\.ts$/.test(path))
         .map(readText)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A clone where nothing was ever built: the repository's files and what `npm ci` installs.
+// A clone in which nothing was ever built: the repository's files and the packages that `npm ci` installs.
 
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -7,7 +7,8 @@ import { join, resolve } from "node:path"
 import { files } from "../architecture/tree.js"
 
 /**
- * Third-party packages are those that are installed here. Our own are the clone's, and caches of tools are left out.
+ * Third-party packages are linked to those installed here. Our own packages are the clone's, and caches of tools are
+ * omitted.
  */
 const NOT_LINKED = new Set(["@merlon", ".cache", ".vite"])
 
@@ -27,7 +28,7 @@ export function freshClone(): string {
   return clone
 }
 
-/** The environment of a user who has just cloned: no variable of the test changes what is built there. */
+/** The environment of a user who has just cloned the repository: no variable of this test affects builds there. */
 export function freshShell(clone: string): Record<string, string> {
   return { PATH: process.env.PATH ?? "", HOME: clone }
 }

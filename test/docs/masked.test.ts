@@ -11,7 +11,7 @@ it.each([
   ["merlonctl 0.1.0 (node v20.20.2, linux x64)", "merlonctl 1.2.3 (node v24.1.0, darwin arm64)"],
   ["context `merlon` of `/tmp/a/kubeconfig`", "context `merlon` of `.merlon/kubeconfig`"],
   ["httpbin-1   ready   127.1.0.1", "httpbin-1   ready   127.12.0.1"],
-])("takes %j for %j", (one, other) => {
+])("treats %j as equal to %j", (one, other) => {
   expect(masked(one)).toBe(masked(other))
 })
 
@@ -27,6 +27,6 @@ it.each([
   ["403", "401"],
   ["used   never", "used   5s ago"],
   ["a b", "ab"],
-])("tells %j from %j", (one, other) => {
+])("treats %j as different from %j", (one, other) => {
   expect(masked(one)).not.toBe(masked(other))
 })

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Masks output that differs between runs: times, ages, ids, revisions, versions, file paths, the addresses of a local
-// mesh, and the column widths that depend on them. A page shows such output in an `output` block; everything else of it is compared.
+// Masks output that differs between runs: times, ages, ids, revisions, versions, file paths, addresses of a local mesh,
+// and the column widths that depend on them. Pages show such output in an `output` block; the rest of the block is
+// compared.
 
 const MASKS: readonly (readonly [what: RegExp, mask: string])[] = [
   [/\b\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z/g, "TIME"],
@@ -11,7 +12,7 @@ const MASKS: readonly (readonly [what: RegExp, mask: string])[] = [
   [/(?<![\d.])v?\d+\.\d+\.\d+(?:\+\w+)?(?![\d.])/g, "VERSION"],
   [/\b(?:linux|darwin) (?:x64|arm64)\b/g, "PLATFORM"],
   [/`[^`]*\/kubeconfig`/g, "`KUBECONFIG`"],
-  // A local mesh takes the first block of addresses that no other mesh on the machine has.
+  // A local mesh takes the first block of addresses that is free on the machine.
   [/\b127\.[1-9]\d*\.0\.(\d+)\b/g, "127.BLOCK.0.$1"],
   [/ {2,}/g, "  "],
 ]

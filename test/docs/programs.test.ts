@@ -26,12 +26,12 @@ import { masked } from "./masked.js"
 
 const run = promisify(execFile)
 
-// Inside the repository, so that a program finds our packages as it would from a package of its own.
+// Inside the repository, so that Node resolves our packages as in any other package.
 const scratch = (): string => mkdtempSync("test/docs/.program-")
 
 const mark = (index: number): string => `--- end of block ${index} ---`
 
-/** What was printed before each mark; nothing where it was never reached. */
+/** The output before each mark; empty if the mark was not printed. */
 function between(marks: number, out: string): readonly string[] {
   let rest = out
   return Array.from({ length: marks }, (_, index) => {
@@ -41,15 +41,18 @@ function between(marks: number, out: string): readonly string[] {
   })
 }
 
-/** What each of them prints, in one process: to load our packages takes longer than all that they do. */
+/**
+ * Runs the programs in one process, because loading our packages takes longer than the programs themselves, and returns
+ * what each prints.
+ */
 async function printedBy(programs: readonly string[]): Promise<readonly string[]> {
   const folder = scratch()
   try {
     const steps = programs.map(async (program, index) => {
-      // Without its types, and not by a loader that would look at each of our modules too.
+      // Removes the types with esbuild. A loader such as tsx would transform all of our modules too.
       const { code } = await transform(program, { loader: "ts" })
       writeFileSync(join(folder, `${index}.mjs`), code)
-      // One that fails has that printed in its place, and the next is run anyway.
+      // If a program fails, its error is printed instead, and the next program runs anyway.
       return `await import("./${index}.mjs").catch(console.log)\nconsole.log("${mark(index)}")\n`
     })
     writeFileSync(join(folder, "all.mjs"), (await Promise.all(steps)).join(""))
@@ -59,24 +62,24 @@ async function printedBy(programs: readonly string[]): Promise<readonly string[]
   }
 }
 
-/** Commands that are the set-up itself: the developer who runs this test has just typed them, or is about to. */
+/** Set-up commands, which the developer who runs this test has already run. */
 const SET_UP = new Set(["npm ci && npm test\n", "npm ci && npm start\n", "npx merlonctl dashboard\n"])
 
-/** After this a page is stopped, and the failure names the command that did not end. */
+/** A page is stopped after this time, and the failure names the command that did not finish. */
 const PAGE_LIMIT_MS = 480_000
 
 interface Page {
-  /** Each with what the page says that it prints, where it says so. */
+  /** The commands with their expected output, if the page shows it. */
   readonly commands: {
     readonly text: string
     readonly prints: string | undefined
-    /** Whether what it prints differs from run to run in what says nothing. */
+    /** Whether the output differs between runs in parts that `masked` replaces. */
     readonly varies: boolean
     readonly where: string
   }[]
 }
 
-/** Its commands are typed in a fresh clone, where `npm start` builds. */
+/** Its commands run in a fresh clone, where `npm start` builds. */
 const IN_CLONE = "README.md"
 const LIBRARY = "docs/policy-library.md"
 let cloned: string | undefined
@@ -96,8 +99,8 @@ interface Place {
 const placeInClone = (): Place => ({ cwd: clone(), shell: freshShell(clone()) })
 
 /**
- * A folder that looks like this clone and has no mesh yet, so that pages do not meet in one. Its shell knows no variable
- * of Merlon: a page sets those it uses.
+ * A folder that looks like this clone but has no mesh yet, so that pages do not share one. Its shell has no variables
+ * of Merlon; a page sets those that it uses.
  */
 function placeHere(folder: string): Place {
   const cwd = join(folder, "clone")
@@ -120,8 +123,8 @@ function meshesBelow(...folders: readonly string[]): readonly string[] {
 }
 
 /**
- * The commands of a page one after the other in one shell, as a reader types them; the first that fails ends it. A mesh
- * that a page starts has its state in a folder of its own and is stopped, however the page ends.
+ * Runs the commands of a page one after the other in one shell, until one fails. A mesh that the page starts has its
+ * state in its own folder and is stopped when the page ends, even after a failure.
  */
 async function runPage(
   path: string,
@@ -131,7 +134,7 @@ async function runPage(
   const { cwd, shell: usual } = path === IN_CLONE ? placeInClone() : placeHere(folder)
   const env = { ...usual, PATH: `${shortNpx(folder)}:${process.env.PATH ?? ""}` }
   const typed = commands.map(({ text }, index) => `${text}\necho '${mark(index)}'`)
-  // What a page runs in the background ends with it, also where the page fails.
+  // Background processes of the page are stopped when it ends, even after a failure.
   const script = ["trap 'kill -9 $(jobs -p) 2> /dev/null || true' EXIT", ...typed].join("\n")
   const result = await new Promise<{ code: number | null; out: string; all: string }>(resolve => {
     const shell = spawn("bash", ["-m", "-e", "-u", "-c", script], { stdio: ["ignore", "pipe", "pipe"], cwd, env })
@@ -161,9 +164,9 @@ async function runPage(
 }
 
 /**
- * A folder with an `npx` that finds our programs where npm's own does, without loading npm each time, which costs more than
- * what is called. npm's own is tried by the test below, and called for whatever else a page wants. In the clone too they are those that
- * were built here; only the mesh is the clone's.
+ * A folder with an `npx` that starts our programs directly, because loading npm takes longer than most commands. Other
+ * programs are started by npm's npx, which the test below also checks for ours. Pages in the clone use the programs
+ * built here too; only the mesh belongs to the clone.
  */
 function shortNpx(folder: string): string {
   const bin = join(folder, "bin")
@@ -175,7 +178,7 @@ function shortNpx(folder: string): string {
   return bin
 }
 
-it.each(["merlonctl", "merlond"])("`npx %s` is the program that was built", name => {
+it.each(["merlonctl", "merlond"])("`npx %s` starts the built program", name => {
   const said = (program: string, ...args: readonly string[]): string =>
     execFileSync(program, [...args, "--version"], { encoding: "utf8" })
   expect(said("npx", name)).toBe(said("node", `packages/cli/bin/${name}.js`))
@@ -191,7 +194,7 @@ const of = (language: string) => all.filter(block => block.language === language
 let printed: Promise<readonly string[]> | undefined
 
 it.each(of("ts").map((block, index) => ({ ...block, index })))(
-  "the program at $where prints what the page says",
+  "the program at $where prints what the page shows",
   async ({ index, next }) => {
     expect(next?.language, "a program is followed by what it prints").toBe("text")
     printed ??= printedBy(of("ts").map(({ text }) => text))
@@ -199,7 +202,7 @@ it.each(of("ts").map((block, index) => ({ ...block, index })))(
   },
 )
 
-// Before the commands of the README, which build.
+// Runs before the commands of the README, which build the clone.
 it.each(
   of("ts")
     .filter(({ path }) => path === LIBRARY)
@@ -212,7 +215,7 @@ it.each(
 
 for (const [path, page] of pagesWithCommands()) {
   const options = { timeout: 600_000, tags: programsOf(page).map(name => `needs/${name}`) }
-  it(`the commands of ${path} do and print what the page says`, options, async () => {
+  it(`the commands of ${path} succeed and print what the page shows`, options, async () => {
     const { code, out, all } = await runPage(path, page)
     expect(code, all).toBe(0)
     const found = between(page.commands.length, out)
@@ -225,13 +228,13 @@ for (const [path, page] of pagesWithCommands()) {
   })
 }
 
-/** The programs that a page's commands call, and the shell that runs them here. */
+/** The required programs: those that the page's commands call, and the shell that runs them. */
 function programsOf({ commands }: Page): readonly string[] {
   const words = commands.flatMap(({ text }) => text.match(/[\w-]+/g) ?? [])
   return [...new Set(["bash", ...words.filter(isProgram)])]
 }
 
-it("pages take no address that the mesh of another test may be given", () => {
+it("pages use no address that a mesh of another test could get", () => {
   const blocks = of("sh").flatMap(({ text, where }) =>
     [...text.matchAll(/\b127\.(\d+)\.0\.\d+/g)].map(found => ({ found, where })),
   )
@@ -252,7 +255,7 @@ function pagesWithCommands(): ReadonlyMap<string, Page> {
   return pages
 }
 
-// Documents of other projects: real gateways read them in test/e2e/gateways.test.ts.
+// This page has documents of other projects; real gateways read them in test/e2e/gateways.test.ts.
 const GATEWAYS = "docs/gateways.md"
 
 it.each(of("yaml").filter(({ path }) => path !== GATEWAYS))("the document at $where is valid", ({ text }) => {
@@ -261,7 +264,7 @@ it.each(of("yaml").filter(({ path }) => path !== GATEWAYS))("the document at $wh
   expect(read.flatMap(({ errors }) => errors.map(({ message }) => message))).toEqual([])
 })
 
-it.each(of("yml"))("the configuration of xserver at $where is read", ({ text }) => {
+it.each(of("yml"))("the configuration of xserver at $where can be read", ({ text }) => {
   const folder = scratch()
   try {
     const file = join(folder, "config.yaml")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What docs/semantics.md and other pages state as policy tests, run as they stand there.
+// Runs the policy tests in docs/semantics.md and other pages as they are written there.
 
 import { meshConfig, readTests, runTests, validate } from "@merlon/policy"
 import { describe, expect, it } from "vitest"
@@ -41,11 +41,11 @@ describe.each(stated)("the policy test at $where", ({ text }) => {
   })
 })
 
-it("is stated for every stage", () => {
+it("pages have several policy tests", () => {
   expect(stated.length).toBeGreaterThanOrEqual(3)
 })
 
-it("has every heading that a comment cites", () => {
+it("docs/semantics.md has every heading that a comment cites", () => {
   const headings = new Set([...readText("docs/semantics.md").matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading))
   const cited = sourceFiles().flatMap(path =>
     [...readText(path).matchAll(/docs\/semantics\.md, "([^"]+)"/g)].map(([, heading]) => ({ path, heading })),
@@ -54,7 +54,7 @@ it("has every heading that a comment cites", () => {
   expect(cited.filter(({ heading }) => !headings.has(heading ?? ""))).toEqual([])
 })
 
-it("is cited by its headings alone", () => {
+it("comments cite docs/semantics.md by heading, not by number", () => {
   const numbers = /\b(semantics [0-9]|choice [0-9]|semantics (row|section) [0-9])/i
   const vague = sourceFiles().filter(
     path => path !== "test/docs/semantics.test.ts" && numbers.test(readText(path)) && !path.includes("generated"),

@@ -44,7 +44,7 @@ describe("a tar archive", () => {
     fc.record({ path, kind: fc.constant("link" as const), target: name }),
   )
 
-  it("is read as it was written, whatever the order", () => {
+  it("is read as it was written, in any order", () => {
     fc.assert(
       fc.property(fc.uniqueArray(entry, { selector: one => one.path, maxLength: 8 }), entries => {
         const written = writeTar(entries)
@@ -55,7 +55,7 @@ describe("a tar archive", () => {
     )
   })
 
-  it("is what tar itself takes", () => {
+  it("can be extracted by tar", () => {
     const file = join(folder, "a.tar")
     const deep = `${"folder/".repeat(14)}file`
     writeFileSync(file, writeTar(withFolders([{ path: deep, kind: "file", content: Buffer.from("x"), mode: 0o600 }])))
@@ -73,13 +73,13 @@ describe("the image", () => {
     ])
   }
 
-  it("is the same bytes twice", () => {
+  it("is reproducible", () => {
     const [first, second] = [build(), build()]
     expect(first.archive.equals(second.archive)).toBe(true)
     expect(first.digest).toBe(second.digest)
   })
 
-  it("names itself, its platforms, its user and every layer by what they are", () => {
+  it("has its name, its platforms, its user and layers addressed by digest", () => {
     const files = new Map([...readTar(build().archive)].map(entry => [entry.path, entry]))
     const content = (path: string): Buffer => {
       const entry = files.get(path)
@@ -101,7 +101,7 @@ describe("the image", () => {
     expect(paths.filter(path => /\.(node|map)$/.test(path))).toEqual([])
   })
 
-  it.each(["amd64", "arm64"] as const)("brings what calls the C library, built for %s", architecture => {
+  it.each(["amd64", "arm64"] as const)("contains the library that calls the C library, built for %s", architecture => {
     const [library, ...others] = builtFor(architecture, libraryFiles(BUNDLE, architecture))
     expect([library?.path, others]).toEqual([
       `opt/merlon/koffi/linux_${architecture === "amd64" ? "x64" : "arm64"}/koffi.node`,
@@ -109,7 +109,7 @@ describe("the image", () => {
     ])
   })
 
-  it("has a list of what is in it that names each thing once", () => {
+  it("has a bill of materials that names each component once", () => {
     const bundled = JSON.parse(readFileSync(join(BUNDLE, "packages.json"), "utf8"))
     const { components, serialNumber } = sbom("1.2.3", bundled, readParts())
     expect(new Set(components.map(({ purl }) => purl)).size).toBe(components.length)
@@ -118,7 +118,7 @@ describe("the image", () => {
   })
 
   it.each([
-    ["no native module unless it brings a cluster of its own", /"prebuilds"/],
+    ["no native module unless it serves its own cluster", /"prebuilds"/],
     ["no page of the console unless it serves one", /builtPage=\(\)=>/],
   ])("loads %s", (_, holds) => {
     const later = readdirSync(BUNDLE)
@@ -130,7 +130,7 @@ describe("the image", () => {
   })
 })
 
-/** Files of the bundle that are read as soon as this one is. */
+/** Files of the bundle that are loaded when this one is. */
 function reached(start: string): readonly string[] {
   const seen = new Set([start])
   for (const name of seen) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An image for a machine holds nothing that is built for another one.
+// An image for one architecture contains nothing that is built for another.
 
 import { readFileSync } from "node:fs"
 import { expect, it } from "vitest"
@@ -18,19 +18,19 @@ const licence = file("LICENSE", Buffer.from("Apache-2.0"))
 it.each([
   ["amd64", program(0x3e), "amd64"],
   ["arm64", program(0xb7), "arm64"],
-  ["a machine that we build nothing for", program(0xf3), "machine 243"],
+  ["an unsupported architecture", program(0xf3), "machine 243"],
   ["text", Buffer.from("#!/usr/bin/node\n"), undefined],
-  ["a program that was cut off", program(0x3e).subarray(0, 10), undefined],
+  ["a truncated program", program(0x3e).subarray(0, 10), undefined],
   ["nothing", Buffer.alloc(0), undefined],
-])("knows a program for %s", (_, content, machine) => {
+])("detects the architecture of %s", (_, content, machine) => {
   expect(machineOf(content)).toBe(machine)
 })
 
-it("knows the program that runs this", () => {
+it("detects the architecture of the running program", () => {
   expect(machineOf(readFileSync(process.execPath))).toBe(process.arch === "arm64" ? "arm64" : "amd64")
 })
 
-it("takes what is for one machine alone", () => {
+it("accepts files for a single architecture", () => {
   const files = [
     licence,
     file("usr/bin/node", program(0xb7)),
@@ -40,7 +40,7 @@ it("takes what is for one machine alone", () => {
 })
 
 it.each([
-  ["one program of another machine", [file("usr/bin/node", program(0x3e))], "`usr/bin/node` is built for amd64"],
+  ["a program of another architecture", [file("usr/bin/node", program(0x3e))], "`usr/bin/node` is built for amd64"],
   ["no program at all", [licence], "there is no program for arm64"],
 ] as const)("rejects %s", (_, files, message) => {
   expect(() => builtFor("arm64", [...files])).toThrow(message)

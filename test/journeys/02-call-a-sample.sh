@@ -1,3 +1,3 @@
-# I call one from outside of the mesh, and one as a workload of it.
+# Call a sample from outside the mesh, and another one as a workload of the mesh.
 curl --silent --fail "$HTTPBIN/headers" | grep Host
 merlonctl exec consumer -n app -- xclient 2 | grep web

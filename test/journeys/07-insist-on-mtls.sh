@@ -1,4 +1,4 @@
-# No plaintext any more; and back.
+# Require mTLS, then allow plaintext again.
 merlonctl apply --wait -f samples/policies/peer-strict.yaml
 [ "$(status "$HTTPBIN/headers" || true)" = 000 ]
 merlonctl exec consumer -n app -- xclient 2

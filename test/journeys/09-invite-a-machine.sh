@@ -1,4 +1,4 @@
-# Another machine joins as a workload.
+# Add another machine as a workload.
 merlonctl invite till-1 -n foo --label app=till --port 8080/http --control-plane "$MESH" > "$SCRATCH/word"
 merlonctl join - --out "$SCRATCH/till-1" < "$SCRATCH/word"
 grep till-1 "$SCRATCH/till-1/bootstrap.yaml"

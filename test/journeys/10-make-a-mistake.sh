@@ -1,4 +1,4 @@
-# I misspell a field; nothing is stored, and I am told what I meant.
+# Misspell a field: nothing is stored, and the error suggests the right field.
 sed 's/jwtRules/jwtRule/' samples/policies/request-authentication-inline.yaml > "$SCRATCH/wrong.yaml"
 if merlonctl apply -f "$SCRATCH/wrong.yaml" 2> "$SCRATCH/said"; then exit 1; fi
 grep 'did you mean' "$SCRATCH/said"

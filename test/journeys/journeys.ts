@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tasks of a new user, as typed, in the order of their files, on one mesh without policies.
+// Common tasks of a new user as shell scripts, run in the order of their names on one mesh without policies.
 
 import { spawn } from "node:child_process"
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"

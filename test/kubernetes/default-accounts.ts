@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces the one part of the controller manager that tests need: every namespace gets a service account `default`,
-// without which no Pod is admitted.
+// Replaces the only part of the controller manager that tests need: it creates the service account `default` in every
+// namespace, without which no Pod is admitted.
 
 import { ApiError } from "../../packages/control/src/kubernetes/client.js"
 import { connectionFrom } from "../../packages/control/src/kubernetes/connection-from.js"
@@ -12,7 +12,7 @@ import {
   SERVICE_ACCOUNTS,
 } from "../../packages/control/src/kubernetes/resource-type.js"
 
-/** Until it is told to end. */
+/** Runs until the returned function is called. */
 export function keepDefaultAccounts(kubeconfig: string): () => Promise<void> {
   const client = httpClient(connectionFrom({ kubeconfig, env: {} }), { userAgent: "test", fieldManager: "test" })
   const namespaces = new Reflector<KubernetesObject>({ client, type: NAMESPACES })

@@ -20,15 +20,18 @@ export interface Kubernetes {
   readonly kubeconfigPath: string
   readonly pid: number
   readonly etcdPid: number
-  /** Kills it and starts it again on the same port; what happens between is done while it is away. */
+  /** Kills it and starts it again on the same port. `between` runs while it is down. */
   restart(between?: () => Promise<void>): Promise<void>
-  /** Forgets all history but the present. */
+  /** Removes the history before the current revision. */
   compact(): Promise<void>
   stop(): Promise<void>
 }
 
 export interface KubernetesOptions {
-  /** Pods have service accounts, as everywhere; envtest leaves that out, having no controller manager. */
+  /**
+   * Requires service accounts for Pods, as real clusters do. envtest disables this because it has no controller
+   * manager.
+   */
   readonly accounts?: boolean
 }
 
@@ -110,7 +113,7 @@ async function compact(etcd: string): Promise<void> {
   const ask = async (path: string, body: object): Promise<{ readonly header?: { readonly revision?: string } }> => {
     const response = await fetch(`${etcd}/v3/kv/${path}`, { method: "POST", body: JSON.stringify(body) })
     if (!response.ok) throw new Error(`etcd answered ${response.status}: ${await response.text()}`)
-    return response.json() as Promise<{ header?: { revision?: string } }> // as its gateway says it
+    return response.json() as Promise<{ header?: { revision?: string } }> // the gateway's response type
   }
   const { header } = await ask("range", { key: Buffer.from("/").toString("base64"), keys_only: true, limit: "1" })
   await ask("compaction", { revision: header?.revision, physical: true })

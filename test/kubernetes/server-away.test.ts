@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A real kube-apiserver that goes away and comes back without its history: watchers get a 410 and must read everything
-// again, or they would keep deleted policies forever. Needs what envtest's setup puts into KUBEBUILDER_ASSETS.
+// A real kube-apiserver that stops and restarts without its watch history: watchers get a 410 and must list again, or
+// they would keep deleted policies forever. Needs KUBEBUILDER_ASSETS, as envtest's setup provides it.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { CONFIG_MAPS } from "../../packages/control/src/kubernetes/resource-type.js"
@@ -11,7 +11,7 @@ import { type Kubernetes, startKubernetes } from "./kube-apiserver.js"
 
 const assets = process.env.KUBEBUILDER_ASSETS
 
-describe("a kube-apiserver that was away (needs KUBEBUILDER_ASSETS)", {
+describe("a kube-apiserver that restarts (needs KUBEBUILDER_ASSETS)", {
   tags: ["needs/kube-apiserver"],
   timeout: 120_000,
 }, () => {
@@ -29,12 +29,12 @@ describe("a kube-apiserver that was away (needs KUBEBUILDER_ASSETS)", {
     await kubernetes?.stop()
   })
 
-  it("has lost its watch history, and reports it as our client expects", async () => {
+  it("loses its watch history, and reports that as our client expects", async () => {
     const watch = mesh.api.client.watch(CONFIG_MAPS, "1", { signal: new AbortController().signal })
     await expect(watch[Symbol.asyncIterator]().next()).rejects.toMatchObject({ code: 410 })
   })
 
-  it("changes nothing for traffic meanwhile, and what was deleted unseen is gone afterwards", async () => {
+  it("does not affect traffic meanwhile, and policies deleted meanwhile are removed", async () => {
     for (const path of ["kept", "removed"]) {
       await mesh.api.put(deny(path, `/${path}`, "bin"))
       await mesh.api.becomes("AuthorizationPolicy", path, "foo", "Enforced", "True")
@@ -54,7 +54,7 @@ describe("a kube-apiserver that was away (needs KUBEBUILDER_ASSETS)", {
     expect(await bin.get("/later")).toBe(403)
   })
 
-  it("lets another replica lead when the first is gone, and report to it before", async () => {
+  it("lets another replica become leader and receive reports when the first one stops", async () => {
     const second = await mesh.replica(["--replica", "second"])
     const report = () => mesh.api.get("ConfigMap", "merlon-replica-second", "merlon-system")
     await expect.poll(report, WAIT).toBeDefined()

@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config"
 import { BaseSequencer, type TestSpecification } from "vitest/node"
 import { programTags } from "../runner/programs.js"
 
-/** One cluster, one thing after the other: the names of the files are their order. */
+/** There is one cluster, so suites run one after the other, in the order of their file names. */
 class ByName extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     return [...files].sort((a, b) => (a.moduleId < b.moduleId ? -1 : 1))
@@ -18,7 +18,8 @@ export default defineConfig({
     tags: programTags(),
     reporters: ["default", "./test/runner/skipped-table.ts"],
     sequence: { sequencer: ByName },
-    // Above every limit inside, so that what fails says what it waited for; a busy machine is slow, and that is no failure.
+    // Longer than every limit inside the tests, so that a failure names what it waited for. Slowness of a busy machine
+    // is not a failure.
     testTimeout: 900_000,
     hookTimeout: 900_000,
   },

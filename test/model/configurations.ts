@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The configurations in which TLC checks the model of `Enforced`, each by what differs from enforced.cfg.
+// The configurations in which TLC checks the model of `Enforced`, as differences from enforced.cfg.
 
 import type { TraceEvent } from "./support/enforced-trace.js"
 
@@ -8,13 +8,13 @@ type Constants = { readonly [name: string]: string }
 export interface ModelConfiguration {
   readonly name: string
   readonly constants: Constants
-  /** The invariant that must be violated, where the configuration has a bug or drops an assumption. */
+  /** The invariant that TLC must find violated, if the configuration has a bug or drops an assumption. */
   readonly finds?: string
-  /** Checks the liveness property instead of the invariants: a mesh to which nothing happens any more ends Enforced. */
+  /** Checks the liveness property instead of the invariants: without further changes, the mesh becomes Enforced. */
   readonly liveness?: boolean
-  /** Also with `--quick`, as in CI. */
+  /** Also checked with `--quick`, as in CI. */
   readonly quick?: boolean
-  /** Only with `--large`. */
+  /** Only checked with `--large`. */
   readonly large?: boolean
 }
 
@@ -22,7 +22,7 @@ const ONE_WORKER: Constants = { Workers: "{w1}" }
 const TWO_PROXIES: Constants = { ...ONE_WORKER, Proxies: "{p1, p2}", MaxSessions: "1", Moves: "0" }
 const TWO_REPLICAS: Constants = { ...ONE_WORKER, Replicas: "{r1, r2}" }
 
-/** What keeps the generation is changed, and changed back. */
+/** Content that does not change the generation is changed and then changed back. */
 const CHANGED_BACK: Constants = { ...ONE_WORKER, MaxGeneration: "3", Moves: "0", VersionOfContent: "TRUE" }
 
 const bug = (name: string, constants: Constants = {}): ModelConfiguration => ({
@@ -51,7 +51,7 @@ export const CONFIGURATIONS: readonly ModelConfiguration[] = [
   { name: "two-faults", constants: { Faults: "2" }, large: true },
 ]
 
-/** A configuration file of TLC. */
+/** Returns a configuration file for TLC. */
 export function configurationText(base: string, { constants, finds, liveness = false }: ModelConfiguration): string {
   let text = base
   for (const [name, value] of Object.entries(constants)) {
@@ -59,16 +59,16 @@ export function configurationText(base: string, { constants, finds, liveness = f
     if (!line.test(text)) throw new Error(`enforced.cfg has no constant \`${name}\``)
     text = text.replace(line, `  ${name} = ${value}`)
   }
-  // A bug may break another invariant first; what counts is what users would see.
+  // A bug may violate another invariant first, but only the one that users would notice counts.
   if (finds !== undefined) text = text.replace(/^INVARIANTS .*$/m, `INVARIANT ${finds}`)
   if (!liveness) return text
-  // Symmetry would make TLC miss violations of liveness.
+  // With symmetry, TLC could miss violations of liveness.
   return text
     .replace(/^SPECIFICATION .*$/m, "SPECIFICATION FairSpec")
     .replace(/^SYMMETRY .*$/m, "PROPERTY EndsEnforced")
 }
 
-/** For `TraceSpec`: one proxy with one worker, and the generations that the trace has. */
+/** The configuration of `TraceSpec`: one proxy with one worker, and as many generations as the trace has. */
 export function traceConfiguration(base: string, events: readonly TraceEvent[]): string {
   const generations = events.flatMap(event => ("generation" in event ? [event.generation] : []))
   const kills = events.filter(({ kind }) => kind.endsWith("killed")).length

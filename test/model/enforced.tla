@@ -1,10 +1,10 @@
 ------------------------------ MODULE enforced ------------------------------
 (***************************************************************************)
 (* SPDX-License-Identifier: Apache-2.0                                     *)
-(* What the condition `Enforced` of one policy promises, and the protocol  *)
-(* that must keep the promise: replicas of the control plane, the Lease,   *)
-(* streams, acknowledgements, disconnects, restarts, proxies with several  *)
-(* workers, and workloads that come and go.                                *)
+(* The guarantee of the condition `Enforced` of one policy, and the        *)
+(* protocol that must provide it: replicas of the control plane, the       *)
+(* Lease, streams, acknowledgements, disconnects, restarts, proxies with   *)
+(* several workers, and workloads that start and stop.                     *)
 (*                                                                         *)
 (* Each action names the function that it models. Where the model allows   *)
 (* more than the code does, a comment says so: a property of the model     *)
@@ -15,44 +15,44 @@ EXTENDS Naturals, FiniteSets, TLC
 
 CONSTANTS
   Proxies, Workers, Replicas,
-  MaxGeneration, \* how often the policy is changed, plus one
-  MaxSessions,   \* streams of one proxy that a replica may hold, lingering ones included
-  Faults,        \* disconnects, crashes, dead workers and rejections in one behaviour, together
-  Moves,         \* workloads that start or go, and leaders that change, in one behaviour, together
-  VersionOfContent, \* the version of what is sent does not cover the generation, as with labels, annotations and keys
+  MaxGeneration, \* the number of changes of the policy, plus one
+  MaxSessions,   \* the maximum number of streams of one proxy, including stale ones
+  Faults,        \* the maximum number of disconnects, crashes, dead workers and rejections, in total
+  Moves,         \* the maximum number of removed workloads and new leaders, in total
+  VersionOfContent, \* the version does not depend on the generation, as for labels, annotations and keys
   \* Bugs that TLC must find. All are FALSE in the code.
   AckBeforeSwap,        \* a proxy acknowledges what it received before its workers enforce it
   AckAfterOneWorker,    \* ... when the first of its workers enforces it
   AckBeforeKeep,        \* ... before it is on disk
   RespawnWithOld,       \* a new worker gets the last acknowledged configuration, not the wanted one
-  AnyAckCounts,         \* an acknowledgement counts for what the replica would send now
-  SentIgnored,          \* what was acknowledged counts although something else was sent since (fixed in the code)
-  DisconnectedIgnored,  \* a proxy that is not connected is not waited for
-  ServesLagging,        \* a replica serves a proxy that holds more than the replica has seen (fixed in the code)
-  OldPodCounts,         \* the stream of a Pod that is gone counts for a new Pod of its name (fixed in the code)
-  OldReportCounts       \* ... where another replica reports it (fixed in the code)
+  AnyAckCounts,         \* an acknowledgement counts for what the replica would send at that moment
+  SentIgnored,          \* an acknowledgement counts although something else has been sent since (fixed in the code)
+  DisconnectedIgnored,  \* the status does not wait for proxies that are not connected
+  ServesLagging,        \* a replica serves a proxy that has a newer configuration than the replica (fixed in the code)
+  OldPodCounts,         \* the stream of a deleted Pod counts for a new Pod of the same name (fixed in the code)
+  OldReportCounts       \* ... when another replica reports it (fixed in the code)
 
 NONE == 0 \* no generation: a worker that rejects everything, nothing sent, nothing acknowledged
 Generations == 1..MaxGeneration
 
 VARIABLES
   stored,   \* the generation in the API server
-  seen,     \* per replica: the generation in its cache, which it sends and which it expects
+  seen,     \* per replica: the generation in its cache, which it sends and expects to be acknowledged
   up,       \* per replica: whether it runs
   leader,   \* the holder of the Lease
-  report,   \* per replica: what others know of its proxies
-  pending,  \* per replica: the status that it has computed and not written yet
+  report,   \* per replica: what it has reported about its proxies to the others
+  pending,  \* per replica: the status that it has computed but not written yet
   status,   \* the condition in the API server
-  sessions, \* streams, as replicas have them
+  sessions, \* the streams of all replicas, including stale ones
   stream,   \* per proxy: its open stream, or NONE
   workload, \* per proxy: "gone", "new" (declared, not started) or "started"
-  pod,      \* per proxy: how many Pods of its name there were before
-  runs,     \* per proxy: whether the process runs
-  worker,   \* per proxy and worker: the generation by which it judges new requests
-  wanted,   \* per proxy: what its workers are to enforce
-  held,     \* per proxy: what it enforces as a whole, and acknowledges
-  kept,     \* per proxy: what is on its disk
-  taking,   \* per proxy: the response that it applies, its stream, and the workers asked to apply it that still run
+  pod,      \* per proxy: the number of earlier Pods of the same name
+  runs,     \* per proxy: whether its process is running
+  worker,   \* per proxy and worker: the generation with which it evaluates new requests
+  wanted,   \* per proxy: the generation that its workers should enforce
+  held,     \* per proxy: the generation that all of its workers enforce and that it acknowledges
+  kept,     \* per proxy: the generation on its disk
+  taking,   \* per proxy: the response that it is applying, its stream, and the running workers that were asked to apply it
   faults, moves
 
 vars == <<stored, seen, up, leader, report, pending, status, sessions, stream,
@@ -61,7 +61,7 @@ control == <<seen, up, leader, report, pending, status>>
 proxy == <<pod, runs, worker, wanted, held, kept, taking>>
 
 \* control/src/status/expected-versions.ts: the wire document has uid and generation, so no two generations
-\* share a version. What changes without a generation and is changed back has its old version again.
+\* share a version. Content without a generation has its old version again when it is changed back.
 Version(g) == IF g = NONE THEN NONE ELSE IF VersionOfContent THEN 2 - (g % 2) ELSE g
 
 NoStatus == [true |-> FALSE, generation |-> NONE, covers |-> {}]
@@ -91,13 +91,14 @@ Quiet == UNCHANGED <<faults, moves>>
 ------------------------------------------------------------------------------
 (* The API server and its watches *)
 
-\* Somebody changes the policy.
+\* A user changes the policy.
 Change ==
   /\ stored < MaxGeneration /\ stored' = stored + 1
   /\ Quiet /\ UNCHANGED <<control, sessions, stream, workload, proxy>>
 
-\* control/src/kubernetes/reflector-loop.ts. Views follow within 5 ms (`snapshot/pending-changes.ts`); one variable
-\* stands for both, because a status that expects more than the views send only counts less. A watch may skip.
+\* control/src/kubernetes/reflector-loop.ts. Views follow within 5 ms (`snapshot/pending-changes.ts`). One
+\* variable represents both, because a status that expects a newer generation than the views send only counts fewer
+\* proxies. A watch may skip generations.
 Watch(r) ==
   /\ up[r] /\ seen[r] < stored
   /\ \E g \in (seen[r] + 1)..stored : seen' = [seen EXCEPT ![r] = g]
@@ -106,8 +107,8 @@ Watch(r) ==
 ------------------------------------------------------------------------------
 (* Streams *)
 
-\* control/src/distribution/distribution.ts and xds/src/server/serve-stream.ts: `open`. A proxy says which versions it
-\* holds. proxy-watch.ts: if they are not those that the replica would send, one of both is behind.
+\* control/src/distribution/distribution.ts and xds/src/server/serve-stream.ts: `open`. A proxy sends the versions
+\* that it has. proxy-watch.ts: if they differ from those that the replica would send, one of the two is behind.
 Connect(p, r) ==
   /\ runs[p] /\ workload[p] # "gone" /\ up[r] /\ stream[p] = NONE
   /\ Cardinality({s \in sessions : s.proxy = p}) < MaxSessions
@@ -119,16 +120,16 @@ Connect(p, r) ==
         /\ stream' = [stream EXCEPT ![p] = free]
   /\ Quiet /\ UNCHANGED <<stored, control, workload, proxy>>
 
-\* control/src/kubernetes/fresh-read.ts: the replica reads what is stored, for all that it holds back.
+\* control/src/kubernetes/fresh-read.ts: the replica reads the stored policies before it sends what it has held back.
 ReadAnew(r) ==
   /\ up[r] /\ \E s \in sessions : s.replica = r /\ ~s.fresh
   /\ seen' = [seen EXCEPT ![r] = stored]
   /\ sessions' = {IF s.replica = r THEN [s EXCEPT !.fresh = TRUE] ELSE s : s \in sessions}
   /\ Quiet /\ UNCHANGED <<stored, up, leader, report, pending, status, stream, workload, proxy>>
 
-\* xds/src/server/delta-session.ts: `next` and `#respond`. One response in flight; the first one is sent even where the
-\* client has everything. What was rejected is not sent again until it differs. A response that is overdue is sent
-\* again: explored in `delta-session.exhaustive.test.ts`, not here.
+\* xds/src/server/delta-session.ts: `next` and `#respond`. One response is in flight at a time. The first one is sent
+\* even if the client has everything. A rejected configuration is not sent again until it changes. An overdue response
+\* is sent again; `delta-session.exhaustive.test.ts` explores that, this model does not.
 Send(s) ==
   /\ up[s.replica] /\ s.fresh /\ s.sent = NONE
   /\ s.first \/ Version(seen[s.replica]) # Version(s.acked)
@@ -136,11 +137,11 @@ Send(s) ==
   /\ Replace(s, [s EXCEPT !.first = FALSE, !.sent = seen[s.replica], !.down = seen[s.replica]])
   /\ Quiet /\ UNCHANGED <<stored, control, stream, workload, proxy>>
 
-\* Workers that can be asked: before the first configuration all of them wait for one.
+\* Workers that can apply a configuration: all of them wait for the first one.
 Running(p) == {w \in Workers : worker[p][w] # NONE \/ wanted[p] = NONE}
 
-\* xserver/src/mesh/mesh-source.ts: `apply`, one change after the other; xserver/src/process/worker-pool.ts: `apply`
-\* makes it the wanted configuration before it asks the first worker.
+\* xserver/src/mesh/mesh-source.ts: `apply`, one change at a time. xserver/src/process/worker-pool.ts: `apply`
+\* sets the wanted configuration before it asks the first worker.
 Receive(s) ==
   LET p == s.proxy IN
   /\ runs[p] /\ stream[p] = s.number /\ s.down # NONE /\ taking[p] = NotTaking
@@ -155,26 +156,26 @@ Swap(p, w) ==
   /\ worker' = [worker EXCEPT ![p][w] = taking[p].generation]
   /\ Quiet /\ UNCHANGED <<stored, control, sessions, stream, workload, pod, runs, wanted, held, kept, taking>>
 
-\* worker-pool.ts: `#enforce` has the answer of every worker that it asked and that still runs, and one at least.
+\* worker-pool.ts: `#enforce` has the response of every asked worker that is still running, and of at least one.
 AllSwapped(p) ==
   LET done == {w \in taking[p].asked : worker[p][w] = taking[p].generation} IN
   /\ taking[p] # NotTaking /\ done # {}
   /\ AckAfterOneWorker \/ done = taking[p].asked
 
-\* worker-pool.ts: `#enforce`, another attempt: all that were asked have died.
+\* worker-pool.ts: `#enforce`, another attempt after all asked workers have died.
 AskAgain(p) ==
   /\ taking[p] # NotTaking /\ taking[p].asked = {} /\ \E w \in Workers : worker[p][w] # NONE
   /\ taking' = [taking EXCEPT ![p].asked = {w \in Workers : worker[p][w] # NONE}]
   /\ Quiet /\ UNCHANGED <<stored, control, sessions, stream, workload, pod, runs, worker, wanted, held, kept>>
 
-\* mesh-source.ts: `#take`. Enforced, then on disk, and only then acknowledged.
+\* mesh-source.ts: `#take`. A configuration is enforced, then written to disk, and only then acknowledged.
 Keep(p) ==
   /\ runs[p] /\ AllSwapped(p) /\ (held[p] # taking[p].generation \/ kept[p] # taking[p].generation)
   /\ held' = [held EXCEPT ![p] = taking[p].generation]
   /\ kept' = [kept EXCEPT ![p] = taking[p].generation]
   /\ Quiet /\ UNCHANGED <<stored, control, sessions, stream, workload, pod, runs, worker, wanted, taking>>
 
-\* xds/src/client: the acknowledgement goes out on the stream of the response, if that is still open.
+\* xds/src/client: the acknowledgement is sent on the stream of the response, if that is still open.
 Acknowledge(p) ==
   /\ runs[p] /\ AllSwapped(p)
   /\ AckBeforeKeep \/ kept[p] = taking[p].generation
@@ -184,7 +185,7 @@ Acknowledge(p) ==
   /\ taking' = [taking EXCEPT ![p] = NotTaking]
   /\ Quiet /\ UNCHANGED <<stored, control, stream, workload, pod, runs, worker, wanted, kept>>
 
-\* worker-pool.ts: a worker cannot use it, and all go back to what they had. mesh-source.ts: rejected as a whole.
+\* worker-pool.ts: a worker cannot apply it, so all workers return to the earlier one. mesh-source.ts: rejected as a whole.
 Reject(p) ==
   /\ runs[p] /\ taking[p] # NotTaking /\ taking[p].generation # held[p] /\ Fault
   /\ worker' = [worker EXCEPT ![p] = [w \in Workers |-> IF worker[p][w] = NONE THEN NONE ELSE held[p]]]
@@ -194,15 +195,15 @@ Reject(p) ==
   /\ taking' = [taking EXCEPT ![p] = NotTaking]
   /\ UNCHANGED <<stored, control, stream, workload, pod, runs, held, kept>>
 
-\* xds/src/server/served-types.ts: `settle`, and connected-proxies.ts: `acknowledged`, for exactly what was sent under
-\* that nonce. It may arrive after the proxy has gone.
+\* xds/src/server/served-types.ts: `settle`, and connected-proxies.ts: `acknowledged`, for exactly what was sent with
+\* that nonce. It may arrive after the proxy has stopped.
 AckArrives(s) ==
   /\ up[s.replica] /\ s.answer # NONE
   /\ Replace(s, [s EXCEPT !.answer = NONE, !.sent = NONE, !.rejected = NONE,
                           !.acked = IF AnyAckCounts THEN seen[s.replica] ELSE s.answer])
   /\ Quiet /\ UNCHANGED <<stored, control, stream, workload, proxy>>
 
-\* The proxy loses its stream. The replica may hear of it much later (`Forget`).
+\* The proxy loses its stream. The replica may notice much later (`Forget`).
 Disconnect(p) ==
   /\ stream[p] # NONE /\ Fault
   /\ stream' = [stream EXCEPT ![p] = NONE]
@@ -219,14 +220,14 @@ Forget(s) ==
 ------------------------------------------------------------------------------
 (* Proxies and workloads *)
 
-\* worker-pool.ts: `onExit`. It serves nothing any more.
+\* worker-pool.ts: `onExit`. The worker serves no more requests.
 WorkerDies(p, w) ==
   /\ Cardinality(Workers) > 1 /\ worker[p][w] # NONE /\ Fault
   /\ worker' = [worker EXCEPT ![p][w] = NONE]
   /\ taking' = [taking EXCEPT ![p].asked = @ \ {w}]
   /\ UNCHANGED <<stored, control, sessions, stream, workload, pod, runs, wanted, held, kept>>
 
-\* worker-pool.ts: `#spawn`. The new one listens only when it has the wanted configuration.
+\* worker-pool.ts: `#spawn`. The new worker listens only when it has the wanted configuration.
 WorkerStarts(p, w) ==
   /\ runs[p] /\ worker[p][w] = NONE /\ wanted[p] # NONE
   /\ LET given == IF RespawnWithOld THEN held[p] ELSE wanted[p]
@@ -243,7 +244,7 @@ ProxyCrashes(p) ==
   /\ sessions' = {IF s.proxy = p THEN [s EXCEPT !.down = NONE] ELSE s : s \in sessions}
   /\ UNCHANGED <<stored, control, workload, pod, kept>>
 
-\* mesh-source.ts: `#startFromKept`. Without anything on disk it rejects all traffic.
+\* mesh-source.ts: `#startFromKept`. Without a configuration on disk it rejects all traffic.
 ProxyStarts(p) ==
   /\ ~runs[p] /\ workload[p] # "gone"
   /\ runs' = [runs EXCEPT ![p] = TRUE]
@@ -251,7 +252,7 @@ ProxyStarts(p) ==
   /\ wanted' = [wanted EXCEPT ![p] = kept[p]] /\ held' = [held EXCEPT ![p] = kept[p]]
   /\ Quiet /\ UNCHANGED <<stored, control, sessions, stream, workload, pod, kept, taking>>
 
-\* The Pod has started. (`mayServe`: before that it counts only if its proxy is connected.)
+\* The Pod has started. (`mayServe`: before that, it counts only if its proxy is connected.)
 Starts(p) ==
   /\ workload[p] = "new" /\ Quiet
   /\ workload' = [workload EXCEPT ![p] = "started"]
@@ -268,8 +269,8 @@ Goes(p) ==
   /\ sessions' = {IF s.proxy = p THEN [s EXCEPT !.down = NONE] ELSE s : s \in sessions}
   /\ UNCHANGED <<stored, control, pod, kept>>
 
-\* A workload of that name, with the disk of the earlier one (a machine) or an empty one (a Pod). A status that was
-\* computed before speaks of the earlier one. Its streams and the reports of them may still be there.
+\* A new workload of the same name, with the disk of the earlier one (a machine) or an empty one (a Pod). A status that
+\* was computed before refers to the earlier one, whose streams and reports may still exist.
 Comes(p) ==
   /\ workload[p] = "gone" /\ Quiet
   /\ workload' = [workload EXCEPT ![p] = "new"]
@@ -282,9 +283,9 @@ Comes(p) ==
 ------------------------------------------------------------------------------
 (* Replicas and the status *)
 
-\* connected-proxies.ts: `sent`. What may have been replaced since is not certain.
+\* connected-proxies.ts: `sent`. An acknowledgement is uncertain if something else has been sent since.
 Certain(s) == IF SentIgnored \/ s.sent = NONE \/ Version(s.sent) = Version(s.acked) THEN s.acked ELSE NONE
-\* Of several streams of a proxy the newest one counts.
+\* If a proxy has several streams, the newest one counts.
 Newest(r, p) == LET open == {s \in SessionsOf(r, p) : s.number = stream[p]}
                 IN IF open # {} THEN open ELSE SessionsOf(r, p)
 Acked(r, p) == {[generation |-> Certain(s), pod |-> s.pod] : s \in Newest(r, p)}
@@ -296,13 +297,13 @@ Report(r) ==
      IN report[r] # now /\ report' = [report EXCEPT ![r] = now]
   /\ Quiet /\ UNCHANGED <<stored, seen, up, leader, pending, status, sessions, stream, workload, proxy>>
 
-\* combined-ledger.ts: `#dropStale`, of a replica that has ended; replica-reporter.ts: `stop` of a new leader.
+\* combined-ledger.ts: `#dropStale`, for a replica that has stopped; replica-reporter.ts: `stop`, for a new leader.
 DropReport(r) ==
   /\ ~up[r] \/ leader = r
   /\ report[r] # NoReport /\ report' = [report EXCEPT ![r] = NoReport]
   /\ Quiet /\ UNCHANGED <<stored, seen, up, leader, pending, status, sessions, stream, workload, proxy>>
 
-\* The Lease expires, or its holder gives it back. A write of the old holder may still be under way (`Write`).
+\* The Lease expires, or its holder releases it. A write of the old holder may still be in flight (`Write`).
 Elect(r) ==
   /\ up[r] /\ leader # r /\ Move
   /\ leader' = r
@@ -318,15 +319,15 @@ ReplicaCrashes(r) ==
         /\ taking' = [p \in Proxies |-> IF p \in lost THEN [taking[p] EXCEPT !.session = NONE] ELSE taking[p]]
   /\ UNCHANGED <<stored, seen, leader, report, status, workload, pod, runs, worker, wanted, held, kept>>
 
-\* It reads everything that is stored before it serves anybody (`ready`).
+\* The replica reads everything that is stored before it serves proxies (`ready`).
 ReplicaStarts(r) ==
   /\ ~up[r]
   /\ up' = [up EXCEPT ![r] = TRUE] /\ seen' = [seen EXCEPT ![r] = stored]
   /\ Quiet /\ UNCHANGED <<stored, leader, report, pending, status, sessions, stream, workload, proxy>>
 
 \* combined-ledger.ts: `#revise` takes the record with the latest `connectedAt`. Clocks of replicas may differ, so the
-\* model takes any: more counts here than in the code.
-\* control/src/distribution/ledger.ts: `recordOf` counts those of the Pod that exists.
+\* model takes any record: it counts more than the code does.
+\* control/src/distribution/ledger.ts: `recordOf` counts the records of the existing Pod.
 Records(r, p) ==
   {a \in Acked(r, p) : OldPodCounts \/ a.pod = pod[p]} \cup
   {a \in UNION {report[other][p] : other \in Replicas \ {r}} : OldReportCounts \/ a.pod = pod[p]}
@@ -345,14 +346,14 @@ Computed(r) ==
 
 Said(computed) == IF computed.true THEN computed ELSE NoStatus
 
-\* control/src/status/status-controller.ts: `#write`. Nothing is written that the status says already.
+\* control/src/status/status-controller.ts: `#write`. An unchanged status is not written.
 Compute(r) ==
   /\ up[r] /\ leader = r /\ pending[r] = NoStatus
   /\ Said(Computed(r)) # status
   /\ pending' = [pending EXCEPT ![r] = Computed(r)]
   /\ Quiet /\ UNCHANGED <<stored, seen, up, leader, report, status, sessions, stream, workload, proxy>>
 
-\* status-controller.ts: `patchOf`. The API server writes it only to the generation that it was computed for.
+\* status-controller.ts: `patchOf`. The API server writes it only if the generation is the one it was computed for.
 Write(r) ==
   /\ up[r] /\ pending[r] # NoStatus
   /\ status' = IF pending[r].generation = stored THEN Said(pending[r]) ELSE status
@@ -386,19 +387,19 @@ TypeOK ==
 
 Connected(p) == stream[p] # NONE
 
-\* INVARIANT: while `Enforced` is True at a generation, no worker of a connected proxy that it speaks of judges a new
-\* request under an older one. (A worker at NONE rejects everything.)
+\* INVARIANT: while `Enforced` is True at a generation, no worker of a connected proxy that it covers evaluates a new
+\* request with an older one. (A worker at NONE rejects everything.)
 Honest ==
   status.true => \A p \in status.covers, w \in Workers :
     Connected(p) /\ workload[p] # "gone" /\ worker[p][w] # NONE =>
       worker[p][w] >= status.generation \/ Version(worker[p][w]) = Version(status.generation)
 
-\* INVARIANT: the disk never falls behind what was acknowledged, so a restart loses nothing that was counted.
+\* INVARIANT: the disk is never older than the acknowledged generation, so a restart loses nothing that was counted.
 DiskKeepsUp == \A s \in sessions : stream[s.proxy] = s.number => kept[s.proxy] >= s.acked
 
 Symmetry == Permutations(Proxies) \cup Permutations(Workers) \cup Permutations(Replicas)
 
-\* A mesh to which nothing happens any more ends Enforced.
+\* Without further events, the mesh becomes Enforced.
 FairSpec ==
   /\ Spec
   /\ WF_vars(Progress)

@@ -1,9 +1,10 @@
 --------------------------- MODULE enforced_trace ---------------------------
 (* SPDX-License-Identifier: Apache-2.0                                     *)
-(* Whether what a test observed in a real mesh is a behavior of the model. *)
-(* The test sees changes, statuses, judged requests, and what it kills and *)
-(* starts. Everything else happens unseen, in any order that the model     *)
-(* allows. TLC violates `NotExplained` if there is such a behavior.        *)
+(* Checks whether the observations of a test in a real mesh are a behavior *)
+(* of the model. The test observes changes, statuses and judged requests,  *)
+(* and it kills and starts processes. All other steps are unobserved, in   *)
+(* any order that the model allows. TLC violates `NotExplained` if there   *)
+(* is such a behavior.                                                     *)
 EXTENDS enforced, Sequences
 
 CONSTANT Trace
@@ -22,7 +23,7 @@ Observed ==
        [] Event.kind = "proxy killed" -> \E p \in Proxies : ProxyCrashes(p)
        [] Event.kind = "proxy started" -> \E p \in Proxies : ProxyStarts(p)
 
-\* A killed process starts only where the test has started it.
+\* A killed process starts only when the test starts it.
 Unseen ==
   /\ at' = at /\ Progress
   /\ \A r \in Replicas : up'[r] = up[r]

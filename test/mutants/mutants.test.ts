@@ -4,7 +4,7 @@ import { expect, it } from "vitest"
 import { readText } from "../architecture/tree.js"
 import { applied, mutants, mutantsTable } from "./mutants.js"
 
-it("has for every mutant a line that it breaks, and tests", () => {
+it("has a line to break, and tests, for every mutant", () => {
   const stale = mutants.filter(
     mutant =>
       !existsSync(mutant.file) || applied(mutant, readText(mutant.file)) === undefined || mutant.tests.length === 0,
@@ -13,6 +13,6 @@ it("has for every mutant a line that it breaks, and tests", () => {
   expect(mutants.flatMap(({ tests }) => tests.filter(test => !existsSync(test)))).toEqual([])
 })
 
-it("is the list of THREAT_MODEL.md, which `tsx scripts/mutants.ts --table` prints", () => {
+it("matches the table in THREAT_MODEL.md, which `tsx scripts/mutants.ts --table` prints", () => {
   expect(readText("THREAT_MODEL.md")).toContain(mutantsTable())
 })

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the gateways that tests ask from, into the folder that is named: Caddy, Traefik, Contour, and Envoy Gateway's translator.
-# Takes some minutes. Needs Go and the network.
+# Builds the gateways that tests use into the given folder: Caddy, Traefik, Contour, and Envoy Gateway's translator.
+# Takes several minutes. Needs Go and the network.
 set -euo pipefail
 folder="$(mkdir -p "$1" && cd "$1" && pwd)"
 
@@ -14,7 +14,7 @@ build github.com/envoyproxy/gateway cmd/egctl@v1.9.1
 folder_of() { # MODULE@VERSION
   go mod download -json "$1" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p'
 }
-# Contour does not bring its resource definitions with it.
+# The Contour program does not contain its CRDs.
 install -m 644 "$(folder_of github.com/projectcontour/contour@v1.33.8)/examples/contour/01-crds.yaml" "$folder/contour-crds.yaml"
 
 # Traefik's module lacks the web console, which the program embeds.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The independent checker accepts every certificate that the proofs write about random policies, and no other.
+// The independent checker accepts every certificate that the proofs write about random policies, and rejects all
+// others.
 
 import fc from "fast-check"
 import { describe, expect, inject, it } from "vitest"
@@ -69,7 +70,7 @@ const REQUEST = {
   ...{ "source ip": "10.0.0.9", "destination ip": "10.0.0.1" },
 }
 
-/** A certificate that nothing has proved. */
+/** A certificate without a proof. */
 function forged(answer: object, ...sides: Sides): string {
   const settings = JSON.parse(compared([[anyIssuer], [anyIssuer]]) ?? "")
   const answers = [{ workloads: settings.answers[0].workloads, ...answer }]
@@ -150,7 +151,7 @@ const calls = fc.array(observed, { minLength: 1, maxLength: 4 }).map(all =>
   }),
 )
 
-/** Of each kind that is about one set. */
+/** Queries of each kind about one policy set. */
 const ASKED: {
   readonly [kind: string]: (rule: Rule, calls: readonly ObservedCall[]) => (set: Set, of: Certificate) => void
 } = {
@@ -166,7 +167,7 @@ type Set = readonly PolicyDocument[]
 const asked = fc.record({ set: pairs.map(([one]) => [anyIssuer, ...one]), rule: rules, calls })
 
 describe.each(Object.entries(ASKED))("of %s", (kind, ask) => {
-  it("a certificate is valid, and none that was changed unless what it claims is true", { timeout }, () => {
+  it("a certificate is valid, and a changed one is rejected unless its claim is true", { timeout }, () => {
     const seen = { valid: 0, none: 0, rejected: 0, accepted: 0 }
     const property = fc.property(
       asked,
@@ -199,7 +200,7 @@ type Json = string | number | boolean | null | readonly Json[] | { readonly [nam
 
 const WORDS = ["need", "ban", "split", "allow", "refuse", "path", "peer", "/a", "GET", "0 mode", "", "*"]
 
-/** One value somewhere in it is another one, gone, or there twice. `at` and `how` choose. */
+/** Changes, removes or duplicates one value. `at` and `how` select it. */
 function mutated(value: Json, at: number, how: number): Json {
   let left = at
   const change = (one: Json): Json | undefined => {
@@ -241,7 +242,7 @@ interface Written {
   readonly policies: Json
 }
 
-/** What the proofs say of the question that a certificate is about. */
+/** What the certificate claims, and what the proofs conclude about the same question. */
 function directions(
   { answers: [answer] }: Written,
   [before = [], after = []]: Sides,
@@ -267,7 +268,10 @@ interface Claimed {
   }[]
 }
 
-/** The first answer that the proofs do not confirm. Of another mesh it says something else. */
+/**
+ * The first answer that the proofs do not confirm. A certificate of another mesh makes a different claim and is
+ * skipped.
+ */
 function untrue({ answers, mesh: settings }: Claimed, set: Set, original: Claimed): string | undefined {
   if (canonical(settings) !== canonical(original.mesh)) return undefined
   const wrong = answers.find(answer => {
@@ -307,7 +311,7 @@ function untrue({ answers, mesh: settings }: Claimed, set: Set, original: Claime
 }
 
 describe("a certificate is not valid", () => {
-  it("that was changed, unless what it claims is true", { timeout }, () => {
+  it("that was changed, unless its claim is true", { timeout }, () => {
     const seen = { rejected: 0, accepted: 0 }
     const property = fc.property(
       comparisons,
@@ -324,7 +328,7 @@ describe("a certificate is not valid", () => {
           if (!isAccepted) continue
           const written: Written = JSON.parse(text)
           const mesh_ = JSON.parse(text).mesh
-          // Of another mesh it says something else.
+          // A certificate of another mesh makes a different claim.
           if (canonical(mesh_) !== canonical(JSON.parse(certificate).mesh)) continue
           const [claimed, known] = directions(written, sides)
           expect(claimed).toEqual(known)
@@ -335,7 +339,7 @@ describe("a certificate is not valid", () => {
     expect(seen.rejected).toBeGreaterThan(seen.accepted)
   })
 
-  it("that was proved of other policies", { timeout }, () => {
+  it("for other policies than those it proves", { timeout }, () => {
     const seen = { rejected: 0, true: 0 }
     const property = fc.property(comparisons, comparisons, (sides, others) => {
       const [certificate, other] = [compared(sides), compared(others)]
@@ -352,15 +356,15 @@ describe("a certificate is not valid", () => {
   })
 
   it.each<[string, { readonly token?: string; readonly values?: object }]>([
-    ["a token that is no token", { token: "preflight" }],
+    ["a token that is not a JWT", { token: "preflight" }],
     ["no address", { values: { "source ip": undefined } }],
     ["no scheme", { values: { scheme: undefined } }],
-    ["a port that is none", { values: { port: "65536" } }],
-    ["a port that is no number", { values: { port: "80e0" } }],
-    ["a path that is never seen", { values: { path: "/a/../b" } }],
-    ["a line that cannot be sent", { values: { "header x-a": ["\r\n"] } }],
-    ["a header that a token is read from", { values: { "header authorization": ["Bearer a"] } }],
-    ["a host that rules see without its dot", { values: { host: "b.example." } }],
+    ["a port that is out of range", { values: { port: "65536" } }],
+    ["a port that is not a number", { values: { port: "80e0" } }],
+    ["a path that is not normalised", { values: { path: "/a/../b" } }],
+    ["a header value that cannot be sent", { values: { "header x-a": ["\r\n"] } }],
+    ["a header that tokens are read from", { values: { "header authorization": ["Bearer a"] } }],
+    ["a host with a trailing dot, which rules do not see", { values: { host: "b.example." } }],
   ])("that shows a request with %s", (_, { values = {}, ...change }) => {
     const paths = ["/a", "/a/*"]
     const invariant = statementOf("never", { to: [{ operation: { paths, notHosts: ["b.example"] } }] })
@@ -373,7 +377,7 @@ describe("a certificate is not valid", () => {
     expect([isValid(written({}, {}), [set]), isValid(written(change, values), [set])]).toEqual([true, false])
   })
 
-  it("by a policy that targets a Gateway with the name of a Service", () => {
+  it("of a policy that targets a Gateway with the name of a Service", () => {
     const policy = (targetRefs: readonly TargetRef[]): PolicyDocument => ({
       apiVersion: "security.merlon.dev/v1alpha3",
       kind: "AuthorizationPolicy",
@@ -432,16 +436,16 @@ describe("a certificate is not valid", () => {
   it.each<[string, object]>([
     ["is of another mesh", { apiVersion: "security.istio.io/v1" }],
     ["has no apiVersion", { apiVersion: undefined }],
-    ["has an action that is not known", { spec: { action: "Deny", rules: [{}] } }],
-    ["has an enforcement that is not known", { spec: { enforcement: "shadow" } }],
+    ["has an unknown action", { spec: { action: "Deny", rules: [{}] } }],
+    ["has an unknown enforcement", { spec: { enforcement: "shadow" } }],
     ["has a selector and targets", { spec: { selector: {}, targetRefs: [{ kind: "Service", name: "web" }] } }],
-    ["has a name that is none", { metadata: { name: "A b", namespace: "foo" } }],
+    ["has an invalid name", { metadata: { name: "A b", namespace: "foo" } }],
     [
-      "requires a token with another word",
+      "spells the token requirement differently",
       { ...anyIssuer, spec: { jwtRules: [{ issuer: "i", presence: "required" }] } },
     ],
     [
-      "requires an expiry in quotes",
+      "has a quoted expiry requirement",
       { ...anyIssuer, spec: { jwtRules: [{ issuer: "i", requireExpiration: "true" }] } },
     ],
     [
@@ -449,7 +453,7 @@ describe("a certificate is not valid", () => {
       { ...anyIssuer, spec: { jwtRules: [{ jwksUri: "https://a.example", jwks_uri: "https://b.example" }] } },
     ],
     [
-      "has a key that verifies nothing",
+      "has a key that cannot verify signatures",
       {
         ...anyIssuer,
         spec: { jwtRules: [{ jwks: JSON.stringify({ keys: [{ kty: "RSA", n: "AQAB", e: "AQAB" }] }) }] },
@@ -457,7 +461,7 @@ describe("a certificate is not valid", () => {
     ],
   ])("about a policy that %s", (_, change) => {
     const isKnown = (more: object): boolean => {
-      // What Merlon rejects can be written anyway.
+      // The test writes such policies although Merlon rejects them.
       const set = [{ ...authorization("ALLOW", []), ...more } as PolicyDocument]
       try {
         return checked(forged({ changes: [], kind: "compare", proofs: {} }, set, set), [set, set]).length > 0
@@ -497,7 +501,7 @@ describe("a certificate is not valid", () => {
     expect(checked(forged({ ...answer, proofs: {} }, other), [other])).toEqual([expect.stringContaining("is broken")])
   })
 
-  it("of a mesh whose root namespace is none", () => {
+  it("of a mesh with an invalid root namespace", () => {
     const set = [anyIssuer]
     const forgery = JSON.parse(forged({ changes: [], kind: "compare", proofs: {} }, set, set))
     const of = (rootNamespace: string) => `${canonical({ ...forgery, mesh: { ...forgery.mesh, rootNamespace } })}\n`
@@ -515,7 +519,7 @@ describe("a certificate is not valid", () => {
     expect(() => checked(`${canonical(forged)}\n`, sides)).toThrow("two tokens")
   })
 
-  it("that takes more steps to check than it may", () => {
+  it("that exceeds the limit of steps", () => {
     const [example] = EXAMPLES
     const [certificate, sides] = [example && certified(example), example?.sides ?? []]
     const check = (steps: number) => checked(certificate ?? "", sides, steps)
@@ -523,7 +527,7 @@ describe("a certificate is not valid", () => {
     expect(() => check(10)).toThrow("too many steps")
   })
 
-  it("that takes few steps for much work", () => {
+  it("that does too much work in few steps", () => {
     const asked = { from: [{ source: { namespaces: ["a*".repeat(2_000)] } }] }
     const request = { http: true, values: { ...REQUEST, peer: `cluster.local/ns/${"a".repeat(20_000)}/sa/a` } }
     const written = forged({ kind: "reach", asked, proofs: {}, ways: [{ request, rule: null }] }, [anyIssuer])
@@ -532,18 +536,24 @@ describe("a certificate is not valid", () => {
 
   it.each([
     ["it is nested too deeply", `${"[".repeat(100_000)}${"]".repeat(100_000)}\n`],
-    ["a number is none", '{"answers":[],"format":"merlon.dev/certificate/2","mesh":{"proxies":"1"},"policies":[]}\n'],
+    [
+      "a number has an invalid type",
+      '{"answers":[],"format":"merlon.dev/certificate/2","mesh":{"proxies":"1"},"policies":[]}\n',
+    ],
   ])("in which %s", (_, text) => expect(() => checked(text, [])).toThrow(Invalid))
 
   it.each([
-    ["a field that is not known", (text: string) => text.replace('{"answers"', '{"and":1,"answers"')],
-    ["blanks", (text: string) => text.replace('"format":', '"format": ')],
+    ["an unknown field", (text: string) => text.replace('{"answers"', '{"and":1,"answers"')],
+    ["whitespace", (text: string) => text.replace('"format":', '"format": ')],
     ["another format", (text: string) => text.replace("certificate/2", "certificate/1")],
-    ["no answer's proof", (text: string) => text.replace(/"proofs":\{.*?\},"workloads"/, '"proofs":{},"workloads"')],
+    [
+      "an answer without a proof",
+      (text: string) => text.replace(/"proofs":\{.*?\},"workloads"/, '"proofs":{},"workloads"'),
+    ],
     ["another annotation of shadow mode", (text: string) => text.replace("merlon.dev/dry-run", "prometheus.io/scrape")],
     ["a claim of another kind", (text: string) => text.replace('"kind":"compare"', '"kind":"believe"')],
-    ["nothing in it", () => "{}\n"],
-    ["no JSON", () => "certificate"],
+    ["no content", () => "{}\n"],
+    ["content that is not JSON", () => "certificate"],
   ])("with %s", (_, change) => {
     const policy = (paths: string[], name: string) =>
       ({
@@ -567,8 +577,8 @@ describe("the checker reads YAML", () => {
   })
 
   it.each([
-    ["a tag that is not known", "a: !b c\n"],
-    ["a key that is there twice", "a: b\na: c\n"],
-    ["an error", "a: [\n"],
+    ["an unknown tag", "a: !b c\n"],
+    ["a duplicate key", "a: b\na: c\n"],
+    ["a syntax error", "a: [\n"],
   ])("but not with %s", (_, text) => expect(() => documentsIn(text, "a.yaml")).toThrow(Invalid))
 })

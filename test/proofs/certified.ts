@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a certificate by the proofs' own source, and checks it with the checker's.
+// Writes a certificate with the source of the proofs and checks it with the source of the checker.
 
 import type { MeshConfig } from "../../packages/policy/src/mesh/config.js"
 import { Certificate, NotCertified } from "../../packages/policy/src/proof/certificate/certificate.js"
@@ -8,7 +8,7 @@ import { checkCertificate, readPolicy } from "../../packages/proof-check/src/ind
 
 export type Sides = readonly (readonly PolicyDocument[])[]
 
-/** Undefined where none can be written. */
+/** Returns undefined if no certificate can be written. */
 export function certificateOf(sides: Sides, settings: MeshConfig, ask: (of: Certificate) => void): string | undefined {
   const parts: string[] = []
   const certificate = new Certificate(part => void parts.push(part))
@@ -22,7 +22,7 @@ export function certificateOf(sides: Sides, settings: MeshConfig, ask: (of: Cert
   }
 }
 
-/** As the checker reads files, which hold only JSON. */
+/** Converts policies to JSON first, because the checker reads files. */
 export function checked(certificate: string, sides: Sides, maxSteps?: number): readonly string[] {
   const read = (document: unknown) => readPolicy(JSON.parse(JSON.stringify(document)), "default") ?? []
   return checkCertificate(

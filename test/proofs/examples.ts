@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies of which a proof is easily wrong: each differs, or breaks its invariant, in one narrow place.
+// Policies that are easy to get wrong in a proof: each pair differs, or breaks its invariant, in one narrow place.
 
 import { meshConfig, type PathNormalization } from "../../packages/policy/src/mesh/config.js"
 import { diffSets } from "../../packages/policy/src/proof/questions/diff.js"
@@ -45,7 +45,7 @@ const PLACES = ["a", "b", "c", "d", "e", "f"].map(name => ({ name: `x-token-${na
 const addresses = (...ipBlocks: readonly string[]): Rule => ({ from: [{ source: { ipBlocks: [...ipBlocks] } }] })
 const letters = "abcdefghijklmnoprstuvwxyz0123456789".split("")
 
-/** Also one without a subject, or with an empty one. */
+/** Includes tokens with an empty subject or none. */
 const WITH_TOKEN: readonly Rule[] = [
   { from: [{ source: { requestPrincipals: ["*"] } }] },
   { when: [when("request.auth.claims[iss]", ["i"]), when("request.auth.claims[sub]", undefined, ["*"])] },
@@ -209,7 +209,7 @@ export const EXAMPLES: readonly Example[] = [
   },
 ]
 
-/** What the proofs write about it; undefined where nothing. */
+/** Returns the certificate that the proofs write for the example; undefined if none. */
 export function certified({ sides, paths: pathNormalization }: Example): string | undefined {
   const mesh = meshConfig({ ...(pathNormalization && { pathNormalization }) })
   const [before = [], after] = sides

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// An error of the search is found by the checker, and not by an expectation of ours: `npm run test:mutants` breaks the search,
-// and what it then proves must not be valid.
+// The checker, not an expected value, detects errors of the search: `npm run test:mutants` breaks the search, and the
+// certificates that it then writes must be invalid.
 
 import { expect, it } from "vitest"
 import { checked } from "./certified.js"
 import { certified, EXAMPLES } from "./examples.js"
 
-it.each(EXAMPLES)("the checker accepts what is proved of $name", example => {
+it.each(EXAMPLES)("the checker accepts the certificate of $name", example => {
   const certificate = certified(example)
   if (certificate !== undefined) expect(checked(certificate, example.sides)).toHaveLength(1)
 })

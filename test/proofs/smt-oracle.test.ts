@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A second oracle for proofs: z3 answers whether two random policy sets decide some request differently. It shares no code
-// with the prover. Only `npm run test:long` runs it.
+// A second oracle for proofs: z3 decides whether two random policy sets treat some request differently. It shares no
+// code with the prover. Only `npm run test:long` runs it.
 // @module-tag needs/z3
 
 import { spawn } from "node:child_process"
@@ -14,7 +14,7 @@ import type { PolicyDocument } from "../../packages/policy/src/resources/documen
 import { type Mode, questionOf, type SmallSet } from "./support/smt-text.js"
 
 const SETS = 300
-/** z3 takes up to 20 seconds for one that it does not decide. */
+/** z3 may take 20 seconds for a question that it does not decide. */
 const MAX_MS = 30 * 60_000
 const apiVersion = "security.merlon.dev/v1alpha3"
 const creationTimestamp = "2026-01-01T00:00:00Z"
@@ -71,7 +71,7 @@ const ruleOf = (source: fc.Arbitrary<object>, condition: fc.Arbitrary<Condition>
     { requiredKeys: [] },
   )
 const rule = ruleOf(source, conditionOn("request.auth.claims[g]", "request.headers[x-a]"))
-/** Without identities and tokens, which these may not read. */
+/** CUSTOM rules have no identities or token claims, which they must not read. */
 const customRule = ruleOf(fields(addresses), conditionOn("request.headers[x-a]"))
 const mode = pick<Mode>("PERMISSIVE", "PERMISSIVE", "STRICT", "DISABLE")
 const modes = fc.record({
@@ -79,7 +79,7 @@ const modes = fc.record({
   port: fc.option(fc.record({ number: pick(80, 443), mode }), { nil: undefined, freq: 2 }),
 })
 
-/** Rules are drawn from one pool, so that the two sets have some in common. */
+/** Rules are drawn from one pool, so that the two sets have rules in common. */
 const pairs = fc
   .record({
     pool: fc.array(rule, { minLength: 1, maxLength: 3 }),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How `proof-check` is called: a mistyped option is no verdict about a certificate.
+// The command line of `proof-check`: a mistyped option must not look like a verdict about a certificate.
 
 import { spawnSync } from "node:child_process"
 import { expect, it } from "vitest"

@@ -22,7 +22,7 @@ const entries: readonly Entry[] = [
   file("top/empty", ""),
 ]
 
-it("is read by the system's own tar", () => {
+it("can be read by tar", () => {
   writeFileSync(join(folder, "a.tgz"), tarGz(entries))
   execFileSync("tar", ["-xzf", "a.tgz"], { cwd: folder })
   const at = (path: string): string => join(folder, "top", path)
@@ -32,6 +32,6 @@ it("is read by the system's own tar", () => {
   expect([statSync(at(long)).size, statSync(at("empty")).size]).toEqual([1_000, 0])
 })
 
-it("has the same bytes in whatever order its entries come", () => {
+it("has the same bytes whatever the order of its entries", () => {
   expect(tarGz([...entries].reverse()).equals(tarGz(entries))).toBe(true)
 })

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each artefact into an empty folder, and a mesh run with it there. No network: what is installed brings all it needs.
+// Installs each artefact in an empty folder and runs a mesh with it, without a network: the artefact contains
+// everything.
 // @module-tag needs/tar
 
 import { execFileSync } from "node:child_process"
@@ -62,15 +63,15 @@ function empty(name: string): string {
 }
 
 describe("the release", () => {
-  it("has the same bytes when it is made again, and lists their digests", async () => {
-    // What `npm run build` bundled earlier, in another folder.
+  it("is reproducible and lists the digests of its files", async () => {
+    // The package that `npm run build` bundled earlier, in another folder.
     const again = programsPackage(version, BUILT, await shellFiles())
     expect(readFileSync(join(out, `merlon-${version}.tgz`)).equals(again.archive)).toBe(true)
     expect(readFileSync(join(out, `merlon-policy-${version}.tgz`)).equals(policyPackage(version).archive)).toBe(true)
     execFileSync("sha256sum", ["--check", "--quiet", "SHA256SUMS"], { cwd: out })
   })
 
-  it("says in a dry run what it would write, and writes nothing", () => {
+  it("a dry run lists the files and writes nothing", () => {
     const before = readFileSync("CHANGELOG.md", "utf8")
     const nowhere = join(folder, "nowhere")
     const said = release("--version", "99.0.0", "--dry-run", "--only", "library", "--out", nowhere)
@@ -81,7 +82,7 @@ describe("the release", () => {
     expect([existsSync(nowhere), readFileSync("CHANGELOG.md", "utf8") === before]).toEqual([false, true])
   })
 
-  it("lists whose code it holds, with a licence each", () => {
+  it("lists third-party components, each with a licence", () => {
     const bill = JSON.parse(readFileSync(join(out, `merlon-${version}.cdx.json`), "utf8"))
     const names = bill.components.map(({ name }: { name: string }) => name)
     expect(names).toEqual(expect.arrayContaining(["@grpc/grpc-js", "classic-level", "commander", "koffi", "re2js"]))
@@ -91,7 +92,7 @@ describe("the release", () => {
   })
 })
 
-it("the package and the archive hold every sample that the README and the pages name", () => {
+it("the package and the archive contain every sample that the README and the pages name", () => {
   const pages = ["README.md", ...readdirSync("docs", { recursive: true, encoding: "utf8" }).map(name => `docs/${name}`)]
   const named = new Set(
     pages
@@ -110,7 +111,7 @@ it("the package and the archive hold every sample that the README and the pages 
   }
 })
 
-it("the package of both programs is installed without a network, and runs a mesh", async () => {
+it("the package of both programs installs without a network and runs a mesh", async () => {
   const prefix = empty("global")
   const archive = join(out, `merlon-${version}.tgz`)
   execFileSync("npm", ["install", "--global", "--offline", "--prefix", prefix, archive], { cwd: prefix, stdio: "pipe" })
@@ -123,12 +124,12 @@ it("the package of both programs is installed without a network, and runs a mesh
   expect(await tryMesh(join(prefix, "bin"), empty("global-home"))).toMatchObject(ready)
 })
 
-it("the library is checked by a strict compiler that skips nothing, and runs", () => {
+it("the library passes a strict compiler without skipLibCheck, and runs", () => {
   const home = empty("library")
   const place = join(home, "node_modules", "@merlon", "policy")
   mkdirSync(place, { recursive: true })
   execFileSync("tar", ["-xzf", join(out, `merlon-policy-${version}.tgz`), "-C", place, "--strip-components", "1"])
-  // In place of the registry: what its manifest names, as this repository has it installed.
+  // Replaces the registry: links the dependencies in its manifest to those installed in this repository.
   const { dependencies } = JSON.parse(readFileSync(join(place, "package.json"), "utf8"))
   for (const name of [...Object.keys(dependencies), "undici-types"]) {
     mkdirSync(join(home, "node_modules", name, ".."), { recursive: true })
@@ -147,13 +148,13 @@ it("the library is checked by a strict compiler that skips nothing, and runs", (
     outDir: "out",
   }
   writeFileSync(join(home, "tsconfig.json"), JSON.stringify({ compilerOptions: options, files: ["program.ts"] }))
-  // In one thread, and collecting nothing: the same checks for a quarter less work.
+  // A single thread without garbage collection does the same checks with a quarter less work.
   const env = { ...process.env, GOGC: "off" }
   execFileSync(resolve("node_modules/.bin/tsc"), ["-p", home, "--singleThreaded"], { stdio: "pipe", env })
   expect(execFileSync("node", [join(home, "out", "program.js")], { encoding: "utf8" })).toBe(printed?.text)
 })
 
-/** Writes a certificate with one program, and checks it with the other. */
+/** Writes a certificate with one program and checks it with the other. */
 function checkedBy(command: string, args: readonly string[], merlonctl: string, home: string): string {
   const policy = (paths: readonly string[]) => ({
     apiVersion: "security.merlon.dev/v1alpha3",
@@ -173,7 +174,7 @@ function checkedBy(command: string, args: readonly string[], merlonctl: string, 
 
 const PROVED = /^shop\/web: no request is decided differently\n(assumed of the .*\n){2}valid\n$/
 
-it("the checker of certificates comes with the programs, and as a package of its own", () => {
+it("the certificate checker is part of the programs, and a separate package", () => {
   const home = empty("checker")
   const programs = join(home, "programs")
   const place = join(home, "node_modules", "@merlon", "proof-check")
@@ -181,7 +182,7 @@ it("the checker of certificates comes with the programs, and as a package of its
     mkdirSync(to, { recursive: true })
     execFileSync("tar", ["-xzf", join(out, `${name}-${version}.tgz`), "-C", to, "--strip-components", "1"])
   }
-  // In place of the registry.
+  // Replaces the registry.
   symlinkSync(resolve("node_modules", "yaml"), join(home, "node_modules", "yaml"))
   const { bin, dependencies } = JSON.parse(readFileSync(join(place, "package.json"), "utf8"))
   expect(Object.keys(dependencies)).toEqual(["yaml"])
@@ -190,21 +191,21 @@ it("the checker of certificates comes with the programs, and as a package of its
     expect(checkedBy("node", [program], merlonctl, home)).toMatch(PROVED)
 })
 
-describe("an executable of this machine's kind (only on Linux)", { tags: ["needs/linux"] }, () => {
+describe("an executable for this architecture (only on Linux)", { tags: ["needs/linux"] }, () => {
   const arch = process.arch === "arm64" ? "arm64" : "x64"
-  // Not compressed at all: a hundred megabytes, twice, are most of what these tests would cost.
+  // No compression: compressing a hundred megabytes twice would be most of the cost of these tests.
   const level = 0
   let program: Buffer
   let shell: readonly ShellFile[]
   beforeAll(async () => {
     shell = await shellFiles()
     const file = join(folder, "executable")
-    // The Node that runs this test, so that nothing has to be fetched.
+    // Uses the Node that runs this test, so that nothing has to be downloaded.
     await makeExecutable({ arch, node: process.execPath, maker: process.execPath, out: file })
     program = readFileSync(file)
   })
 
-  it("is unpacked and runs a mesh, without Node within reach", async () => {
+  it("is unpacked and runs a mesh, without Node on the PATH", async () => {
     const home = empty("standalone")
     writeFileSync(join(home, "a.tar.gz"), standaloneArchive({ arch, program, version, components: [], shell, level }))
     execFileSync("tar", ["-xzf", "a.tar.gz"], { cwd: home })
@@ -212,7 +213,7 @@ describe("an executable of this machine's kind (only on Linux)", { tags: ["needs
     expect(await tryMesh(bin, empty("standalone-home"), "")).toMatchObject(ready)
   })
 
-  it("is in a Debian package with units for systemd (needs dpkg-deb)", { tags: ["needs/dpkg-deb"] }, () => {
+  it("is part of a Debian package with systemd units (needs dpkg-deb)", { tags: ["needs/dpkg-deb"] }, () => {
     const home = empty("debian")
     const file = join(home, "merlon.deb")
     writeFileSync(file, debianPackage({ arch, program, version: "1.2.3-rc.1", components: [], shell, level }))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program loads: only the parts of our packages that it uses, and rarely needed ones when they are asked for.
+// What a program loads: only the parts of our packages that it uses, and rarely needed parts on demand.
 
 import { spawnSync } from "node:child_process"
 import { readdirSync, readFileSync } from "node:fs"
@@ -9,7 +9,7 @@ import { describe, expect, it } from "vitest"
 const BUNDLE = "packages/cli/bundle"
 
 describe("a program", () => {
-  /** What is loaded before the command begins, as the maps beside the bundle's files name it. */
+  /** The sources that are loaded before the command starts, according to the source maps of the bundle. */
   function loadedBy(command: string): readonly string[] {
     const all = readdirSync(BUNDLE)
     const seen = new Set<string>()
@@ -29,7 +29,7 @@ describe("a program", () => {
     ["a command that shows versions", "version"],
     ["a command that runs a program in the mesh", "run"],
     ["a proxy", "xserver"],
-  ])("%s loads nothing of a control plane's work or of proofs", (_, command) => {
+  ])("%s loads no code of a control plane or of proofs", (_, command) => {
     const files = loadedBy(command)
     expect(files.filter(file => /policy\/src\//.test(file))).not.toEqual([])
     expect(
@@ -37,14 +37,14 @@ describe("a program", () => {
     ).toEqual([])
   })
 
-  it("has of its dependencies what it uses", () => {
+  it("contains only the parts of its dependencies that it uses", () => {
     const files = loadedBy("xserver").filter(file => file.includes("node_modules/"))
     expect(files.filter(file => /prom-client\/lib\/counter/.test(file))).toHaveLength(1)
     expect(files.filter(file => /opentelemetry|prom-client\/lib\/(metrics|pushgateway|summary)/.test(file))).toEqual([])
     expect(files.filter(file => /typebox\/build\/type\/extends\//.test(file))).toEqual([])
   })
 
-  it("is a proxy in few files", () => {
+  it("is a single file if it is a proxy", () => {
     const files = readdirSync(BUNDLE)
     const apart = files.filter(name => /^xserver.*\.js$/.test(name))
     expect(apart).toEqual(["xserver.js"])
@@ -52,7 +52,7 @@ describe("a program", () => {
     expect([...joined].length).toBeLessThan(12)
   })
 
-  it("reads expressions of a MeshService, although it loads RE2 only then", () => {
+  it("reads expressions of a MeshService, although it loads RE2 on demand", () => {
     const analyzed = (regex: string): string => {
       const head = "apiVersion: networking.merlon.dev/v1\nkind: MeshService\nmetadata: { name: a, namespace: b }"
       const rule = `{ match: [{ uri: { regex: "${regex}" } }], route: [{ service: [{ host: a.b }] }] }`

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a user does with an installed program: prints its version, runs a mesh, calls a sample, stops.
+// What a user does with an installed program: prints its version, runs a mesh, calls a sample, stops the mesh.
 
 import { execFile } from "node:child_process"
 import { writeFileSync } from "node:fs"
@@ -14,15 +14,15 @@ export interface Tried {
   readonly called: number
   readonly routed: string
   readonly status: string
-  /** What only the thread for proofs can tell: that a policy selects nothing that runs. */
+  /** A result of the proof thread: the policy selects no running workload. */
   readonly compared: string
-  /** What `merlonctl mcp` answers, which takes a thread too. */
+  /** The response of `merlonctl mcp`, which starts a thread too. */
   readonly asked: string
-  /** Of processes that could not call the C library. */
+  /** Warnings of processes that could not call the C library. */
   readonly warnings: readonly string[]
 }
 
-/** `bin` holds `merlond` and `merlonctl`; nothing of the repository is within reach from `home`. */
+/** `bin` contains `merlond` and `merlonctl`. Nothing of the repository can be reached from `home`. */
 export async function tryMesh(bin: string, home: string, path = process.env.PATH ?? ""): Promise<Tried> {
   const env = { PATH: `${bin}:${path}`, HOME: home }
   const ctl = async (...args: readonly string[]): Promise<string> => {
@@ -66,7 +66,7 @@ async function askedIn(home: string, program: string, env: NodeJS.ProcessEnv): P
   return (await asking).stdout
 }
 
-/** Applied until it is told of: on a busy machine there may be no time for it at first. */
+/** Applies the policy until the result is reported: on a busy machine there may be no time for it at first. */
 async function comparedIn(home: string, apply: (file: string) => Promise<string>): Promise<string> {
   const file = join(home, "lonely.yaml")
   writeFileSync(file, LONELY)

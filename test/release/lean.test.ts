@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a proxy beside every workload does not carry: each of these was megabytes in each of them.
+// Parts that a proxy beside every workload must not contain: each of them would cost megabytes in every proxy.
 
 import { spawnSync } from "node:child_process"
 import { readdirSync, readFileSync } from "node:fs"
@@ -20,7 +20,7 @@ it("starts xserver without the parts of Node that it does not use", () => {
   expect(loaded.filter(name => unused.includes(name))).toEqual([])
 })
 
-it("has programs that V8 keeps with one byte for a character", () => {
+it("has only programs that V8 stores with one byte per character", () => {
   const scripts = readdirSync(BUNDLE).filter(name => name.endsWith(".js"))
   expect(scripts).toContain("merlond.js")
   const wide = scripts.filter(name => /[^\0-\xff]/.test(readFileSync(join(BUNDLE, name), "utf8")))

@@ -15,12 +15,12 @@ describe("a new version", () => {
     ["1.0.0-rc.1", "1.0.0"],
     ["1.0.0-rc.2", "1.0.0-rc.10"],
     ["0.9.0", "1.0.0-rc.1"],
-  ])("comes after: %s, then %s", (before, next) => {
+  ])("follows the previous one: %s, then %s", (before, next) => {
     expect(() => checkVersion(next, before)).not.toThrow()
     expect(() => checkVersion(before, next)).toThrow("does not come after")
   })
 
-  it.each(["v1.0.0", "1.0", "1.0.0 ", ""])("is written as three numbers: `%s` is not", text => {
+  it.each(["v1.0.0", "1.0", "1.0.0 ", ""])("has three numbers: rejects `%s`", text => {
     expect(() => checkVersion(text, "0.1.0")).toThrow("is no version")
   })
 
@@ -55,7 +55,7 @@ describe("a new version", () => {
 describe("the changelog", () => {
   const changelog = "# Changelog\n\n## Unreleased\n\n- new\n\n## 0.1.0 - 2026-01-01\n\n- old\n"
 
-  it("puts what was unreleased under the version", () => {
+  it("moves the unreleased changes under the version", () => {
     const released = releasedChangelog(changelog, "0.2.0", "2026-02-03")
     expect(released).toContain("## Unreleased\n\n## 0.2.0 - 2026-02-03\n\n- new\n\n## 0.1.0")
     expect([notesOf(released, "0.2.0"), notesOf(released, "0.1.0"), notesOf(changelog, "0.2.0")]).toEqual([
@@ -69,7 +69,7 @@ describe("the changelog", () => {
     ["# Changelog\n", "no section"],
     ["# Changelog\n\n## Unreleased\n\n## 0.1.0 - x\n\n- old\n", "nothing stands under"],
     ["# Changelog\n\n## Unreleased\n\n- new\n\n## 0.2.0 - x\n", "already"],
-  ])("is rejected if it is not newer", (text, message) => {
+  ])("is rejected unless it has unreleased changes and no such version", (text, message) => {
     expect(() => releasedChangelog(text, "0.2.0", "2026-02-03")).toThrow(message)
   })
 })

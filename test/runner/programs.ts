@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The programs that some tests drive because they are not ours, and what provides each of them. A test declares what it
-// needs with a tag (`{ tags: ["needs/etcd"] }`, or `// @module-tag needs/etcd` for a whole file); Vitest skips it where
-// the program is missing, and the run ends with a table of what was skipped.
+// The third-party programs that some tests use, and what provides each of them. A test declares what it needs with a
+// tag (`{ tags: ["needs/etcd"] }`, or `// @module-tag needs/etcd` for a whole file). Vitest skips it if the program is
+// missing, and the run ends with a table of skipped tests.
 
 import { spawnSync } from "node:child_process"
 import { accessSync, constants, existsSync, readdirSync } from "node:fs"
@@ -11,7 +11,7 @@ import { CHROMIUM } from "../console/support/chromium.js"
 
 interface Program {
   readonly isThere: () => boolean
-  /** The Debian package, or the command, that provides it. */
+  /** The Debian package or the command that provides the program. */
   readonly provider: string
 }
 
@@ -80,8 +80,8 @@ export type ProgramName = keyof typeof PROGRAMS
 export const isProgram = (name: string): name is ProgramName => Object.hasOwn(PROGRAMS, name)
 
 /**
- * For Vitest's configuration: a test with a tag whose program is missing is skipped. CI installs every program that Debian
- * has, so there a missing one is an error: a skipped proof is no proof.
+ * Tags for Vitest's configuration: a test with a tag whose program is missing is skipped. CI installs every program
+ * that Debian has, so a missing one is an error there: a skipped proof proves nothing.
  */
 export function programTags(): TestTagDefinition[] {
   const missing = Object.entries(PROGRAMS).filter(([, { isThere }]) => !isThere())
@@ -105,10 +105,10 @@ export const isMissing = (tag: string): boolean => {
   return isProgram(name) && !PROGRAMS[name].isThere()
 }
 
-/** The real Envoy that tests start, as `.ci/run` names it. */
+/** The real Envoy that tests start; `.ci/run` sets the variable. */
 export const envoy = (): string | undefined => process.env.ENVOY ?? findProgram("envoy")
 
-/** The library that sets the clock of one process. */
+/** The library that changes the clock of a single process. */
 export function faketimeLibrary(): string | undefined {
   if (process.platform !== "linux" || !existsSync("/usr/lib")) return undefined
   return readdirSync("/usr/lib")
@@ -116,7 +116,7 @@ export function faketimeLibrary(): string | undefined {
     .find(existsSync)
 }
 
-/** Where Debian keeps PostgreSQL's programs: a folder of their version, off the path. */
+/** The folder of Debian's PostgreSQL programs, which depends on their version and is not on the PATH. */
 export function postgresFolder(): string | undefined {
   const versions = "/usr/lib/postgresql"
   if (!existsSync(versions)) return undefined
@@ -139,7 +139,7 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** Whether a network of its own can be made and have rules, with addresses of both versions. */
+/** Whether a network namespace with rules and addresses of both IP versions can be created. */
 function canCapture(): boolean {
   const script = "ip link set lo up && ip -6 addr show dev lo | grep -q ::1 && nft list ruleset"
   const isRoot = process.getuid?.() === 0 && findProgram("ip") !== undefined && findProgram("nft") !== undefined

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest"
 import { skippedTable } from "./skipped-table.js"
 
-it("counts skipped tests by missing program and says what provides it", () => {
+it("counts skipped tests by missing program and names what provides it", () => {
   const table = skippedTable([["needs/etcd"], ["needs/haproxy", "needs/etcd"], []])
   expect(table.split("\n")).toEqual([
     "MISSING  SKIPPED TESTS  INSTALL WITH",
@@ -11,6 +11,6 @@ it("counts skipped tests by missing program and says what provides it", () => {
   ])
 })
 
-it("is empty where nothing is missing", () => {
+it("is empty if nothing is missing", () => {
   expect(skippedTable([[], []])).toBe("")
 })

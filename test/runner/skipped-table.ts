@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ends a test run with a table of missing programs: how many tests were skipped for each, and what provides it.
+// The table of missing programs at the end of a test run: how many tests were skipped for each, and what provides it.
 
 import type { Reporter, TestModule } from "vitest/node"
 import { isMissing, providerOf } from "./programs.js"
@@ -14,7 +14,7 @@ export default class SkippedTable implements Reporter {
   }
 }
 
-/** Takes the missing programs of each skipped test, as tags. Returns the empty text where nothing was skipped for one. */
+/** Takes the missing programs of each skipped test, as tags. Returns an empty text if no test was skipped. */
 export function skippedTable(skipped: readonly (readonly string[])[]): string {
   const counts = new Map<string, number>()
   for (const tag of skipped.flat()) counts.set(tag, (counts.get(tag) ?? 0) + 1)

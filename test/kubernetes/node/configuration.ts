@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The configuration of a node's programs. Every setting that is not a default has a reason: a machine may have cgroup v1
-// and no permission to raise priorities, and no traffic may leave the node's own network namespace.
+// The configuration of a node's programs. Every setting that differs from the default has a reason: the machine may
+// have cgroup v1 and may not permit raising priorities, and no traffic may leave the node's own network namespace.
 
 import { CNI_FOLDER } from "./programs.js"
 
-/** One family of addresses. */
+/** The addresses of one IP family. */
 export interface Network {
   /** The node's address. */
   readonly address: string
   readonly pods: string
-  /** The first address that a Pod gets; those before it are the node's. */
+  /** The first address of a Pod; lower addresses belong to the node. */
   readonly firstPod: string
   readonly services: string
   readonly everywhere: string
@@ -36,7 +36,7 @@ export function networkConfiguration({ folder, ipv4, ipv6 }: Layout): object {
         hairpinMode: true,
         ipam: {
           type: "host-local",
-          // Not the machine's folder, where a node that was killed leaves the addresses of its Pods taken.
+          // Not the machine's default folder, where a killed node would leave the addresses of its Pods allocated.
           dataDir: `${folder}/addresses`,
           ranges: [ipv4, ipv6].map(({ pods, firstPod }) => [{ subnet: pods, rangeStart: firstPod }]),
           routes: [ipv4, ipv6].map(({ services }) => ({ dst: services })),
@@ -137,7 +137,7 @@ export function apiServerArguments({ folder, ipv4, ipv6, apiPort }: Layout, etcd
     "--authorization-mode=Node,RBAC",
     "--enable-admission-plugins=NodeRestriction",
     "--allow-privileged=true",
-    // How API servers behind it know it, and for whom it asks.
+    // How aggregated API servers recognise it, and the user for whom it makes requests.
     `--requestheader-client-ca-file=${file("front-proxy-ca.crt")}`,
     "--requestheader-allowed-names=front-proxy-client",
     "--requestheader-username-headers=X-Remote-User",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Certificates and kubeconfigs of a node: one authority, and a key pair for each component.
+// The certificates and kubeconfigs of a node: one authority, and a key pair for each component.
 
 import { execFileSync } from "node:child_process"
 import { readFileSync, writeFileSync } from "node:fs"
@@ -16,7 +16,7 @@ export function writeCredentials({ folder, server, addresses }: CredentialOption
     execFileSync("openssl", args, { cwd: folder, stdio: "ignore" })
   }
   const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
-  // A client of the second authority may act for any user, so no client has certificates of both.
+  // A client of the second authority may act as any user, so no client has certificates of both.
   for (const name of ["ca", "front-proxy-ca"]) {
     const files = ["-keyout", `${name}.key`, "-out", `${name}.crt`]
     openssl("req", "-x509", ...key, ...files, "-days", "365", "-subj", `/CN=node-${name}`)

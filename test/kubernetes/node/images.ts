@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The images of a node: ours and the samples', built from this tree for this machine.
+// The images of a node: ours and the samples', built from this working tree for this machine.
 
 import { execFileSync } from "node:child_process"
 import { readFileSync } from "node:fs"
@@ -17,7 +17,7 @@ export function imagesOfThisTree(): Images {
   return { image: `merlon:${version}`, samplesImage: `merlon-samples:${version}`, archives }
 }
 
-/** Needs `npm run build` to have been. */
+/** Requires an earlier `npm run build`. */
 export function buildImages(): Images {
   const build = ["tsx", "scripts/image.ts", "--samples", "--architecture", ARCHITECTURE]
   execFileSync("npx", build, { stdio: ["ignore", "inherit", "inherit"] })

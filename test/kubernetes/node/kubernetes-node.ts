@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole Kubernetes on this machine: etcd, API server, controllers, scheduler, kubelet with containerd, kube-proxy and
-// DNS, in its own isolated network namespace. `stop` ends it and leaves nothing behind.
+// A complete Kubernetes node on this machine: etcd, API server, controllers, scheduler, kubelet with containerd,
+// kube-proxy and DNS, in its own network namespace. `stop` ends it and removes everything.
 
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import { once } from "node:events"
@@ -36,7 +36,7 @@ export class KubernetesNode {
     const state = `/run/merlon-node-${process.pid}`
     this.#layout = {
       folder,
-      // Pods have blocks of their own, as on most clusters: proxies count a block with many STRICT Pods as a whole.
+      // Pods have separate address blocks, as on most clusters: proxies treat a block with many STRICT Pods as a whole.
       ipv4: {
         address: "10.88.0.1",
         pods: "10.88.0.0/23",
@@ -58,7 +58,7 @@ export class KubernetesNode {
     this.kubeconfig = join(folder, "kubeconfig")
   }
 
-  /** With these archives of images in it. What was started is ended again where something fails. */
+  /** Starts a node with these image archives. If a step fails, everything that was started is stopped. */
   static async start(images: readonly string[]): Promise<KubernetesNode> {
     const node = new KubernetesNode()
     try {
@@ -70,18 +70,21 @@ export class KubernetesNode {
     }
   }
 
-  /** What has to stand before a command so that it runs in the node's network. */
+  /** The command prefix that runs a command in the node's network. */
   get inside(): readonly string[] {
     return ["nsenter", `--net=/run/netns/${this.#namespace}`]
   }
 
-  /** Holds the process of the kubelet, which is started again when it dies, but not while there is the same with `.down`. */
+  /**
+   * The file with the process id of the kubelet. The kubelet is restarted when it dies, unless there is a file of the
+   * same name with `.down`.
+   */
   get kubelet(): string {
     return join(this.#layout.folder, "kubelet.pid")
   }
 
   async stop(): Promise<void> {
-    // First, or it starts its Pods again.
+    // The kubelet is stopped first, because it would restart its Pods.
     await this.#end("kubelet")
     const networks = this.#endContainers()
     for (const name of [...this.#processes.keys()].reverse()) await this.#end(name)
@@ -113,7 +116,8 @@ export class KubernetesNode {
     for (const archive of [pause, ...images]) this.#ctr("images", "import", archive)
     await until("the API server is ready", () => this.kubectl("get", "--raw", "/readyz"))
     const controller = (kubeconfig: string) => [`--kubeconfig=${kubeconfig}`, "--leader-elect=false", "--secure-port=0"]
-    // Each controller by its own account, as clusters have it: who deletes a namespace's objects is known by that.
+    // Each controller has its own account, as in real clusters, so that the deletion of a namespace's objects is
+    // attributed to its controller.
     this.#spawn("kube-controller-manager", [
       program("kube-controller-manager"),
       ...controller(join(folder, "controllers.kubeconfig")),
@@ -152,7 +156,7 @@ export class KubernetesNode {
     run("link", "set", "lo", "up")
     run("link", "add", "pods0", "type", "bridge")
     for (const { address, pods } of [ipv4, ipv6]) {
-      // Without a wait for another node that might have the same address.
+      // Without duplicate address detection, which would delay the use of the address.
       run(
         "address",
         "add",
@@ -181,7 +185,7 @@ export class KubernetesNode {
     put("Corefile", dnsConfiguration(this.#layout))
   }
 
-  /** As the supervisor of a node does. */
+  /** Restarts the program when it exits, as the supervisor of a node does. */
   #keep(name: string, file: string, command: readonly string[]): void {
     const child = this.#spawn(name, command)
     writeFileSync(file, String(child.pid))
@@ -198,7 +202,7 @@ export class KubernetesNode {
   #spawn(name: string, command: readonly string[]): ChildProcess {
     const log = openSync(join(this.#layout.folder, `${name}.log`), "a")
     const [first = "", ...rest] = [...this.inside, ...command]
-    // `nsenter` becomes the program, so that its process is the one to end. `ip netns exec` would hide the cgroups.
+    // `nsenter` is replaced by the program, so its process id is the program's. `ip netns exec` would hide the cgroups.
     const child = spawn(first, rest, { stdio: ["ignore", log, log] })
     this.#processes.set(name, child)
     return child
@@ -215,7 +219,7 @@ export class KubernetesNode {
     clearTimeout(kill)
   }
 
-  /** Returns the network namespaces that its Pods had. */
+  /** Returns the network namespaces of the Pods. */
   #endContainers(): readonly string[] {
     const list = (...args: string[]): readonly string[] => {
       try {
@@ -223,7 +227,7 @@ export class KubernetesNode {
           .split("\n")
           .filter(Boolean)
       } catch {
-        // It never came to that.
+        // containerd was not started.
         return []
       }
     }
@@ -259,7 +263,7 @@ function quietly(command: string, ...args: string[]): void {
   try {
     execFileSync(command, args, { stdio: "ignore" })
   } catch {
-    // It was not there.
+    // It did not exist.
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pause image: the smallest possible program, which keeps a Pod's namespaces and waits forever. Written as machine
-// code, so that no compiler is needed for four instructions.
+// The pause image: a minimal program that keeps a Pod's namespaces and waits forever. It is written as machine code, so
+// that no compiler is needed for four instructions.
 
 import { type BuiltImage, layer, ociArchive } from "../../../scripts/image/oci.js"
 
@@ -39,7 +39,7 @@ function program(machine: number, code: Buffer): Buffer {
   file.writeUInt16LE(64, 52)
   file.writeUInt16LE(56, 54)
   file.writeUInt16LE(1, 56)
-  // To be loaded, read and run.
+  // Loadable, readable and executable.
   file.writeUInt32LE(1, 64)
   file.writeUInt32LE(5, 68)
   file.writeBigUInt64LE(BigInt(BASE), 80)

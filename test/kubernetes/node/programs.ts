@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The programs of a Kubernetes node, and whether this machine has them.
+// The programs of a Kubernetes node, and which of them are missing on this machine.
 
 import { accessSync, constants, existsSync } from "node:fs"
 import { homedir } from "node:os"
@@ -17,7 +17,10 @@ const BUILT = [
   "helm",
   "coredns",
 ]
-/** Debian: etcd-server containerd runc containernetworking-plugins iproute2 util-linux openssl nftables conntrack. */
+/**
+ * Debian packages: etcd-server containerd runc containernetworking-plugins iproute2 util-linux openssl nftables
+ * conntrack.
+ */
 const INSTALLED = ["etcd", "containerd", "ctr", "runc", "ip", "nsenter", "openssl", "nft", "conntrack", "mount"]
 export const CNI_FOLDER = "/usr/lib/cni"
 
@@ -25,7 +28,7 @@ export function program(name: string): string {
   return join(PROGRAMS_FOLDER, name)
 }
 
-/** In words, for the developer who runs the tests; empty if nothing is missing. */
+/** Describes the missing programs for the developer; empty if nothing is missing. */
 export function whatIsMissing(): readonly string[] {
   const missing: string[] = []
   const built = BUILT.filter(name => !isProgram(program(name)))

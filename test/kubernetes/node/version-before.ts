@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The version that an upgrade starts from: the commit of MERLON_BEFORE, else the newest tag. Built once from its own
-// sources, in a folder that later runs reuse.
+// The version that an upgrade starts from: the commit in MERLON_BEFORE, otherwise the newest tag. It is built once from
+// its own sources, in a folder that later runs reuse.
 
 import { execFileSync } from "node:child_process"
 import { existsSync } from "node:fs"
@@ -15,7 +15,7 @@ export interface VersionBefore {
 
 export const TAG = "before"
 
-/** Undefined if nothing has been released and no commit is named. */
+/** Returns undefined if there is no release and no commit is given. */
 export function versionBefore(architecture: string): VersionBefore | undefined {
   const commit = commitBefore()
   if (commit === undefined) return undefined

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts a node with our images in it, runs a command in its network with KUBECONFIG set and its programs first on the
-// path, and ends the node with the command: `npx tsx test/kubernetes/node/with-node.ts bash`.
+// Starts a node with our images, runs a command in its network with KUBECONFIG set and its programs first on the PATH,
+// and stops the node when the command ends: `npx tsx test/kubernetes/node/with-node.ts bash`.
 
 import { spawn } from "node:child_process"
 import { once } from "node:events"
@@ -22,7 +22,7 @@ const env = {
   PATH: [PROGRAMS_FOLDER, process.env.PATH].join(delimiter),
 }
 const child = spawn(first, rest, { env, stdio: "inherit" })
-// An interrupt is meant for the command; the node stops after it.
+// Signals are forwarded to the command; the node stops after it.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => child.kill(signal))
 const [code] = await once(child, "exit")
 await node.stop()

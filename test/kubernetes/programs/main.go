@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// An ordinary Go program, which knows of no mesh: servers by net/http and grpc-go that answer with what a proxy says of the
-// caller, and clients that print that answer and its status, a line for each destination.
+// An ordinary Go program without any support for a mesh: net/http and grpc-go servers that respond with what their proxy
+// reports about the caller, and clients that print that response and its status, one line per destination.
 package main
 
 import (
@@ -87,7 +87,7 @@ func get(url string) string {
 	return fmt.Sprintf("%s %s %d", response.Header.Get("x-merlon-decision"), body, response.StatusCode)
 }
 
-// check calls once, and then listens to a stream for its first message.
+// check makes one call, then opens a stream and waits for its first message.
 func check(target string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
 	defer cancel()

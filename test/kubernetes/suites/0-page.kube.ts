@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/kubernetes.md, on an empty cluster, as a reader types it.
+// Runs docs/kubernetes.md on an empty cluster, as a reader types it.
 
 import { afterAll, inject, it } from "vitest"
 import { imagesOfThisTree } from "../node/images.js"

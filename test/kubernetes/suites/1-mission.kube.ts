@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mission's requirements in real Pods, with kubectl only.
+// The main requirements in real Pods, using only kubectl.
 
 import { execFileSync } from "node:child_process"
 import { existsSync } from "node:fs"
@@ -9,7 +9,7 @@ import { apply, command, eventually, kubectl, podAddress, sample, status, tryKub
 import { startMesh } from "../support/mesh.js"
 
 const HTTPBIN = "http://httpbin.foo.svc.cluster.local:8000"
-/** 1.28, of 2023; the node's own is of today. */
+/** kubectl 1.28, of 2023; the node's own kubectl is current. */
 const OLD_KUBECTL = [program("kubectl-old")].find(path => existsSync(path))
 const ENFORCED = ["--for=condition=Enforced", "--timeout=150s"]
 
@@ -21,8 +21,8 @@ function token(...args: string[]): { readonly Authorization: string } {
 
 beforeAll(startMesh)
 
-describe("injection by the label of a namespace", () => {
-  it("puts an xserver on 15080 into its Pods, and into no other", async () => {
+describe("injection by namespace label", () => {
+  it("adds an xserver on 15080 to Pods of the namespace, and to no others", async () => {
     const names = "jsonpath={.items[0].spec.initContainers[*].name}"
     expect(await kubectl("get", "pod", "-n", "foo", "-l", "app=httpbin", "-o", names)).toBe(
       "merlon-init merlon-xserver",
@@ -54,13 +54,13 @@ describe("a RequestAuthentication", () => {
     expect(await status(`${HTTPBIN}/get`, token("--claim", "groups=dev"))).toBe(403)
   })
 
-  it("allows every caller again when both are deleted", async () => {
+  it("stops applying when both policies are deleted", async () => {
     await kubectl("delete", "requestauthentication/jwt", "authorizationpolicy/require-jwt", "-n", "foo")
     await eventually(`${HTTPBIN}/get`, 200)
   })
 })
 
-describe("a policy that names a Service instead of labels", () => {
+describe("a policy that targets a Service instead of labels", () => {
   const naming = (kind: string, name: string): object => ({
     apiVersion: "security.merlon.dev/v1",
     kind: "AuthorizationPolicy",
@@ -68,7 +68,7 @@ describe("a policy that names a Service instead of labels", () => {
     spec: { targetRefs: [{ kind, name }] },
   })
 
-  it("protects the workloads behind it, and none when there is no such Service", async () => {
+  it("protects the workloads behind it, and no workload if the Service does not exist", async () => {
     await apply(naming("Service", "httpbin"))
     await kubectl("wait", "ap/closed", "-n", "foo", "--for=condition=Ready", "--timeout=150s")
     expect(await status(`${HTTPBIN}/get`)).toBe(403)
@@ -108,17 +108,17 @@ describe("a PeerAuthentication", () => {
       "/get",
     ]
     expect(await kubectl(...called, "3")).toMatch(/^httpbin 3 100%$/m)
-    // The kubelet has no certificate either, and its probes pass.
+    // The kubelet has no certificate either, but its probes pass.
     expect(
       await kubectl("wait", "pod", "-n", "foo", "-l", "app=httpbin", "--for=condition=Ready", "--timeout=150s"),
     ).toContain("met")
   })
 
-  it("is Ready: nothing leads past it", async () => {
+  it("is Ready: no path bypasses it", async () => {
     await kubectl("wait", "peerauthentication/default", "-n", "foo", "--for=condition=Ready", "--timeout=150s")
   })
 
-  it("deleted, leaves the mesh's in force", async () => {
+  it("leaves the mesh's policy in force when it is deleted", async () => {
     await kubectl("delete", "peerauthentication/default", "-n", "foo")
     await eventually(`${HTTPBIN}/get`, 200)
   })
@@ -137,7 +137,7 @@ describe("a MeshService", () => {
     ])
   })
 
-  it("deleted, leaves the Service as it is", async () => {
+  it("leaves the Service unchanged when it is deleted", async () => {
     await kubectl("delete", "meshservice/web", "-n", "app")
     await expect
       .poll(async () => JSON.parse(await consumer("--print-route")).destinations.length, { timeout: 150_000 })
@@ -145,8 +145,8 @@ describe("a MeshService", () => {
   })
 })
 
-describe("a document that is wrong", () => {
-  it("is rejected by name, and nothing is stored", async () => {
+describe("a document", () => {
+  it("is rejected with its name if it is invalid, and nothing is stored", async () => {
     const wrong = sample("policies/peer-strict.yaml").replace("STRICT", "STRICKT")
     const { code, err } = await tryKubectl(["apply", "-f", "-"], wrong)
     expect(code).toBe(1)
@@ -154,7 +154,7 @@ describe("a document that is wrong", () => {
     expect(await kubectl("get", "peerauthentication", "-n", "foo")).toBe("")
   })
 
-  it("applied twice is unchanged", async () => {
+  it("is unchanged when it is applied twice", async () => {
     for (const file of ["only-consumer", "require-group", "request-authentication-inline", "web-split"]) {
       await apply(sample(`policies/${file}.yaml`))
       expect(await apply(sample(`policies/${file}.yaml`))).toMatch(/ unchanged$/)
@@ -162,7 +162,7 @@ describe("a document that is wrong", () => {
     await kubectl("delete", "ra,ap,ms", "-A", "--all")
   })
 
-  it("is applied on the server by two tools without a conflict, in every version served", async () => {
+  it("can be applied server-side by two tools without a conflict, in every served version", async () => {
     const text = sample("policies/request-authentication-inline.yaml")
     const by = (manager: string, document: string) =>
       tryKubectl(["apply", "--server-side", "--field-manager", manager, "-f", "-"], document)
@@ -177,7 +177,7 @@ describe("a document that is wrong", () => {
 })
 
 describe("merlonctl in a Pod", () => {
-  it("reads policies by the rights of the Pod's account", async () => {
+  it("reads policies with the permissions of the Pod's account", async () => {
     const reader = { name: "reader", namespace: "outside" }
     const bound = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "policy-reader" }
     const rules = [
@@ -219,14 +219,14 @@ describe("merlonctl in a Pod", () => {
 describe.skipIf(OLD_KUBECTL === undefined)("a kubectl that is three years old", () => {
   const old = (args: readonly string[], input = "") => command(OLD_KUBECTL ?? "", args, input)
 
-  it("is one", async () => {
+  it("has the expected version", async () => {
     expect((await old(["version", "--client"])).out).toContain("v1.28")
   })
 
   it("applies, waits, patches, explains and deletes policies", async () => {
     expect(await old(["apply", "-f", "-"], sample("policies/peer-strict.yaml"))).toMatchObject({
       code: 0,
-      // The callers of the tests before came in plaintext, and may have been reported by now.
+      // The earlier tests called in plaintext, and these callers may have been reported by now.
       err: expect.stringMatching(/^(Warning: this will block plaintext callers of `foo\/httpbin`: .*\n)?$/),
     })
     expect(await old(["apply", "-f", "-"], sample("policies/peer-strict.yaml"))).toMatchObject({
@@ -242,7 +242,7 @@ describe.skipIf(OLD_KUBECTL === undefined)("a kubectl that is three years old", 
     expect(await old(["delete", "pa", "default", "-n", "foo"])).toMatchObject({ code: 0 })
   })
 
-  it("reports what is wrong by name, and calls from inside a Pod", async () => {
+  it("reports errors by name, and calls from inside a Pod", async () => {
     const wrong = sample("policies/peer-strict.yaml").replace("STRICT", "STRICKT")
     expect(await old(["apply", "-f", "-"], wrong)).toMatchObject({ code: 1, err: expect.stringContaining("mtls.mode") })
     expect(await old(["apply", "-f", "-"], sample("policies/web-split.yaml"))).toMatchObject({ code: 0 })

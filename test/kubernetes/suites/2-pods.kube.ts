@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All kinds of Pods in a namespace of the mesh: which start, complete, are rejected or are not protected.
+// Many kinds of Pods in a namespace of the mesh: which of them start, complete, are rejected or are not protected.
 
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -66,7 +66,7 @@ describe("a policy for the whole mesh", () => {
   const policy = ["authorizationpolicies.security.merlon.dev/nothing", "-n", "merlon-system"]
   afterAll(() => tryKubectl(["delete", ...policy]))
 
-  it("becomes Ready beside Pods that are not in the mesh, and lists them", async () => {
+  it("becomes Ready despite Pods outside the mesh, and lists them", async () => {
     await apply({
       apiVersion: "security.merlon.dev/v1alpha3",
       kind: "AuthorizationPolicy",
@@ -118,7 +118,7 @@ describe("in a namespace of the mesh", () => {
     expect(await kubectl(...called)).toMatch(/ 3 100%$/m)
   })
 
-  it("a plain sidecar, as older clusters need it and `merlonctl inject` makes it, serves as well", async () => {
+  it("a plain sidecar, as `merlonctl inject` creates it for older clusters, serves too", async () => {
     const flags = ["-f", "-", "--sidecar", "plain", "--image", inject("image")]
     const { out } = await tryMerlonctl(["inject", ...flags], JSON.stringify(pod("plain", SPACE)))
     await apply(out, service("plain"))
@@ -130,13 +130,13 @@ describe("in a namespace of the mesh", () => {
     expect(await kubectl(...called)).toMatch(/ 2 100%$/m)
   })
 
-  it("no caller reaches an application past its xserver, at a declared port or another", async () => {
+  it("no caller reaches an application without passing its xserver, at a declared port or another", async () => {
     const address = await podAddress(SPACE, "app=deployed")
     for (const port of [8080, 15_080, 9999])
       expect(await status(`http://${address}:${port}/get`), `port ${port}`).toBe(0)
   })
 
-  it("a Pod on the node's network is let be, told of, and keeps no policy Ready", async () => {
+  it("a Pod on the node's network runs without a proxy, is reported, and keeps no policy Ready", async () => {
     const { err } = await tryKubectl(
       ["apply", "-f", "-"],
       JSON.stringify(
@@ -167,7 +167,7 @@ describe("in a namespace of the mesh", () => {
     await kubectl("wait", "pa/default", "-n", SPACE, "--for=condition=Ready", "--timeout=150s")
   })
 
-  it("undeclared ports pass if the Pod asks for it, and then no policy on it is Ready", async () => {
+  it("undeclared ports pass if the Pod requests it, and then no policy for it is Ready", async () => {
     const metadata = { labels: { app: "lax" }, annotations: { "inbound.merlon.dev/undeclared": "pass" } }
     await apply(pod("lax", SPACE, { containers: [answering({ ports: [{ containerPort: 8081 }] })] }, metadata))
     await waitReady("lax", SPACE)
@@ -179,7 +179,7 @@ describe("in a namespace of the mesh", () => {
     await kubectl("delete", "pod", "lax", "-n", SPACE, "--now")
   })
 
-  it("an application calls by http_proxy where its Pod asks for it", async () => {
+  it("an application calls through http_proxy if its Pod requests it", async () => {
     const script = `const { request } = require("node:http")
       const { hostname, port } = new URL(process.env.http_proxy)
       request({ host: hostname, port, path: "http://web.app.svc.cluster.local/" }, answer => console.log(answer.resume().statusCode)).end()`
@@ -202,7 +202,7 @@ describe("IPv4 and IPv6", () => {
     return [...atPod, ...atService].map(([host, port]) => `http://${host.includes(":") ? `[${host}]` : host}:${port}`)
   }
 
-  it("point to the same proxy, which enforces the same policies", async () => {
+  it("lead to the same proxy, which enforces the same policies", async () => {
     const dual = { ipFamilyPolicy: "RequireDualStack" }
     const deny = {
       apiVersion: "security.merlon.dev/v1alpha3",
@@ -228,7 +228,7 @@ describe("IPv4 and IPv6", () => {
     }
   })
 
-  it("take no plaintext under STRICT, and mutual TLS", async () => {
+  it("reject plaintext under STRICT and accept mutual TLS", async () => {
     await apply(strict(space))
     await kubectl("wait", "pa/default", "-n", space, "--for=condition=Enforced", "--timeout=150s")
     for (const url of await urls()) expect(await status(`${url}/get`), url).toBe(0)
@@ -252,7 +252,7 @@ describe("IPv4 and IPv6", () => {
 
 describe("a rollout", () => {
   const space = "rolling"
-  // As docs/kubernetes.md asks for where an application stops listening at once.
+  // docs/kubernetes.md requires this of applications that stop listening immediately.
   const wait = { preStop: { exec: { command: ["node", "-e", "setTimeout(() => undefined, 5000)"] } } }
   const deployment = (name: string) => ({
     ...workload("Deployment", name, {
@@ -276,13 +276,13 @@ describe("a rollout", () => {
       await kubectl("wait", before, "-n", space, "--for=delete", "--timeout=150s")
     })
     expect({ failed: failed.length, first: failed.slice(0, 5) }).toEqual({ failed: 0, first: [] })
-    // The kubelet ran the hook while the application was still there.
+    // The kubelet ran the hook while the application was still running.
     expect(closing).toBeGreaterThan(0)
     expect(answered).toBeGreaterThan(closing)
   })
 })
 
-describe("a Pod from before its namespace joined", () => {
+describe("a Pod that was created before its namespace joined the mesh", () => {
   const space = "late"
 
   it("keeps policies from being Ready, is reported by `check`, and is protected after a restart", async () => {
@@ -298,12 +298,12 @@ describe("a Pod from before its namespace joined", () => {
     await kubectl("delete", "pod", "early", "-n", space, "--now")
     await apply(pod("early", space))
     await kubectl("wait", "pa/default", "-n", space, "--for=condition=Ready", "--timeout=150s")
-    // A policy of the whole mesh may still wait for its proxy.
+    // A policy for the whole mesh may still wait for its proxy.
     await expect.poll(async () => (await tryMerlonctl(["check"])).out, { timeout: 150_000 }).not.toContain("late/early")
   })
 })
 
-describe("nasty Pods, of which the server is asked what it would do", () => {
+describe("unusual Pods in a server-side dry run", () => {
   const GOLDEN = "packages/control/src/admission/golden"
   const CASES = readdirSync(GOLDEN).filter(name => name.endsWith(".in.yaml"))
 
@@ -322,13 +322,13 @@ describe("nasty Pods, of which the server is asked what it would do", () => {
   })
 })
 
-/** The Pod that a workload would start. */
+/** The Pod template of a workload. */
 function podOf(document: { readonly kind: string; readonly spec: object }): {
   readonly metadata?: object
   spec: object
 } {
   if (document.kind === "Pod") return document
-  // Jobs, Deployments and CronJobs, as they are written in the golden files.
+  // Jobs, Deployments and CronJobs in the form of the golden files.
   const { template, jobTemplate } = document.spec as { template?: { spec: object }; jobTemplate?: { spec: object } }
   if (template !== undefined) return template
   return podOf({ kind: "Job", spec: jobTemplate?.spec ?? {} })
@@ -349,15 +349,15 @@ describe("a namespace that requires an xserver", () => {
     })
   })
 
-  it("rejects Pods that would have none", async () => {
+  it("rejects Pods without one", async () => {
     const { code, err } = await rejected("bare", {}, { labels: { "sidecar.merlon.dev/inject": "false" } })
     expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining("takes no Pod without one") })
   })
 
   it.each([
-    ["a container that is only named like the proxy", { containers: [answering({ name: "merlon-xserver" })] }],
+    ["a container that only has the name of the proxy", { containers: [answering({ name: "merlon-xserver" })] }],
     [
-      "a native sidecar that is only named like the proxy",
+      "a native sidecar that only has the name of the proxy",
       { initContainers: [answering({ name: "merlon-xserver", restartPolicy: "Always" })], containers: [answering()] },
     ],
     ["a privileged container", { containers: [answering({ securityContext: { privileged: true } })] }],
@@ -366,10 +366,10 @@ describe("a namespace that requires an xserver", () => {
     expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining("`closed`") })
   })
 
-  it("starts an injected Pod, also under a quota on limits, and rejects changes that open it", async () => {
+  it("starts an injected Pod, also under a quota on limits, and rejects changes that weaken it", async () => {
     await apply(pod("guarded", space, { containers: [answering(LIMITED)] }))
     await waitReady("guarded", space)
-    // A change that leaves the proxy alone is allowed.
+    // A change that does not affect the proxy is allowed.
     await kubectl("label", "pod/guarded", "-n", space, "team=shop")
     const pass = ["annotate", "pod/guarded", "-n", space, "inbound.merlon.dev/undeclared=pass"]
     expect(await tryKubectl(pass)).toMatchObject({
@@ -393,7 +393,7 @@ describe("a namespace that requires an xserver", () => {
 describe("a restricted namespace", () => {
   const space = "confined"
 
-  it("has its Pods captured by Service, and says that this network enforces no NetworkPolicy", async () => {
+  it("has its Pods captured by Service, and reports that this network does not enforce NetworkPolicies", async () => {
     await apply(namespace(space, { ...ENABLED, "pod-security.kubernetes.io/enforce": "restricted" }))
     await apply(
       pod("safe", space, { securityContext: { runAsNonRoot: true, seccompProfile: CONFINED.seccompProfile } }),
@@ -407,7 +407,8 @@ describe("a restricted namespace", () => {
     await expect
       .poll(() => kubectl("get", "networkpolicy", "-n", space, "-o", "name"), { timeout: 150_000 })
       .toBe("networkpolicy.networking.k8s.io/merlon-capture")
-    // The bridge plugin of the test's node enforces none; where one is enforced, the condition is True.
+    // The bridge plugin of the test's node does not enforce NetworkPolicies. On networks that do, the condition is
+    // True.
     const captured = 'jsonpath={.status.conditions[?(@.type=="merlon.dev/Captured")].status}'
     await expect
       .poll(() => kubectl("get", "pod", "safe", "-n", space, "-o", captured), { timeout: 150_000 })
@@ -420,7 +421,7 @@ describe("a restricted namespace", () => {
       .toBe(isClosed ? "True" : "False")
   })
 
-  it.skipIf(inject("kubelet") === "")("is Ready where the network enforces that NetworkPolicy", async () => {
+  it.skipIf(inject("kubelet") === "")("is Ready if the network enforces that NetworkPolicy", async () => {
     const address = await podAddress(space, "app=safe")
     await enforceNetworkPolicy("merlon-capture", space, address)
     expect(await status(`http://${address}:8080/get`)).toBe(0)
@@ -433,7 +434,7 @@ describe("a restricted namespace", () => {
       await kubectl("exec", "-n", "app", "deploy/consumer", "--", "xclient", "--host", `safe.${space}`, "2"),
     ).toMatch(/ 2 100%$/m)
   })
-  it("keeps its captured Services where `helm template | kubectl apply` runs the chart's uninstall hook", async () => {
+  it("keeps its captured Services when `helm template | kubectl apply` runs the chart's uninstall hook", async () => {
     const values = ["--set", `image=${inject("image")}`, "--kube-version", "1.36"]
     const chart = await helm("template", "merlon", "deploy/helm/merlon", "-n", "merlon-system", ...values)
     await apply(chart)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outages under load: xserver, the control plane's leader, the whole control plane, the kubelet. Callers notice nothing,
-// and enforced policies stay enforced.
+// Outages under load: of xserver, the control plane's leader, the whole control plane, the kubelet. Callers are not
+// affected, and enforced policies stay enforced.
 
 import { readFileSync, rmSync, writeFileSync } from "node:fs"
 import { beforeAll, describe, expect, inject, it } from "vitest"
@@ -22,7 +22,7 @@ const HTTPBIN = "http://httpbin.foo.svc.cluster.local:8000"
 const WEB = "http://web.app.svc.cluster.local/"
 const NS = ["-n", "merlon-system"]
 const CALLER = ["-n", "outside", "deploy/caller"]
-const PATIENTLY = { timeout: 150_000, interval: 500 }
+const WAIT = { timeout: 150_000, interval: 500 }
 const CONTAINERS =
   "{.items[*].status.containerStatuses[*].containerID} {.items[*].status.initContainerStatuses[*].containerID}"
 
@@ -40,7 +40,7 @@ async function relax(): Promise<void> {
 beforeAll(startMesh)
 
 describe("an outage", () => {
-  it("of the leader: another replica writes what is enforced", async () => {
+  it("of the leader: another replica writes the status", async () => {
     const holder = await kubectl("get", "lease", "merlond", ...NS, "-o", "jsonpath={.spec.holderIdentity}")
     const pods = (
       await kubectl(
@@ -60,7 +60,7 @@ describe("an outage", () => {
     await relax()
   })
 
-  it("of all control planes: what is enforced stays so, also for an xserver that starts again", async () => {
+  it("of the whole control plane: policies stay enforced, also by a restarted xserver", async () => {
     await enforceStrict()
     await kubectl("scale", "deploy/merlond", ...NS, "--replicas=0")
     try {
@@ -98,22 +98,20 @@ describe("an outage", () => {
     writeFileSync(`${pid}.down`, "")
     try {
       process.kill(Number(readFileSync(pid, "utf8")), "SIGKILL")
-      // Requests cannot be made by `kubectl exec` now, so that the status is the witness.
+      // `kubectl exec` does not work without the kubelet, so the test relies on the status.
       await apply(sample("policies/peer-strict.yaml"))
       await kubectl("wait", "pa/default", "-n", "foo", "--for=condition=Enforced", "--timeout=150s")
     } finally {
       rmSync(`${pid}.down`)
     }
-    // It comes back, finds the containers that it left, and starts none again.
-    await expect
-      .poll(() => tryKubectl(["exec", ...CALLER, "--", "node", "-e", "0"]), PATIENTLY)
-      .toMatchObject({ code: 0 })
+    // The kubelet restarts, finds its running containers and does not start them again.
+    await expect.poll(() => tryKubectl(["exec", ...CALLER, "--", "node", "-e", "0"]), WAIT).toMatchObject({ code: 0 })
     await eventually(`${HTTPBIN}/get`, 0)
     await relax()
     expect(await kubectl(...containers)).toBe(before)
   })
 
-  it("none, when the control plane rolls: no request fails, and Pods start all the while", async () => {
+  it("does not occur when the control plane rolls: no request fails, and Pods can start meanwhile", async () => {
     await apply(namespace("busy", { "merlon-injection": "enabled" }))
     let made = 0
     await underLoad(async () => {
@@ -125,7 +123,7 @@ describe("an outage", () => {
           apiVersion: "v1",
           kind: "Pod",
           metadata: { name, namespace: "busy" },
-          // Nothing is to be run, only to be admitted.
+          // No node takes this Pod: it only needs to be admitted.
           spec: { schedulerName: "nobody", containers: [answering()] },
         })
         isOver = await Promise.race([rolled, new Promise<boolean>(resolve => setTimeout(() => resolve(false), 100))])
@@ -144,7 +142,7 @@ describe("an outage", () => {
     await kubectl("delete", "namespace", "busy", "--wait=false")
   })
 
-  it("none, when a workload rolls: what its Pods were asked before they end is answered", async () => {
+  it("does not occur when a workload rolls: requests in flight are completed before Pods end", async () => {
     await underLoad(startWebAgain)
   })
 })

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The chart and merlonctl: both install the same, the server accepts their objects, and an uninstall removes them.
+// The chart and merlonctl: both install the same objects, the server accepts them, and an uninstall removes them.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -31,7 +31,10 @@ const VARIANTS: readonly (readonly [name: string, values: Values])[] = [
     "one replica without extras",
     { replicas: 1, podDisruptionBudget: { enabled: false }, networkPolicy: { enabled: false }, resources: {} },
   ],
-  ["three replicas, of which two stay", { replicas: 3, podDisruptionBudget: { enabled: true, minAvailable: 2 } }],
+  [
+    "three replicas, of which two must be available",
+    { replicas: 3, podDisruptionBudget: { enabled: true, minAvailable: 2 } },
+  ],
   ["capture by Service", { capture: "service", sidecar: "plain", logLevel: "debug" }],
   ["small proxies", { proxy: { resources: { limits: { cpu: "500m" } } } }],
   [
@@ -46,7 +49,7 @@ const VARIANTS: readonly (readonly [name: string, values: Values])[] = [
     },
   ],
   [
-    "everything that is watched",
+    "all monitoring",
     {
       dashboards: { enabled: true, labels: { dashboards: "here" } },
       serviceMonitor: { enabled: true, labels: { release: "prometheus" }, interval: "15s" },
@@ -75,7 +78,7 @@ const VARIANTS: readonly (readonly [name: string, values: Values])[] = [
     },
   ],
   [
-    "nodes of their own",
+    "separate nodes",
     {
       nodeSelector: { "kubernetes.io/os": "linux" },
       tolerations: [{ key: "control", operator: "Exists", effect: "NoSchedule" }],
@@ -89,7 +92,7 @@ const VARIANTS: readonly (readonly [name: string, values: Values])[] = [
     },
   ],
 ]
-/** As the Prometheus operator has them, as far as the server looks at them. */
+/** The CRDs of the Prometheus operator, as far as the server needs them. */
 const MONITORING = ["ServiceMonitor", "PodMonitor", "PrometheusRule"].map(kind => ({
   apiVersion: "apiextensions.k8s.io/v1",
   kind: "CustomResourceDefinition",
@@ -108,7 +111,7 @@ const MONITORING = ["ServiceMonitor", "PodMonitor", "PrometheusRule"].map(kind =
     ],
   },
 }))
-/** Without a cluster helm would guess a version. */
+/** Without a cluster, helm would assume a version. */
 const TEMPLATE = ["template", "merlon", "deploy/helm/merlon", "--kube-version", "1.36.0", "-n"]
 
 let folder = ""
@@ -126,11 +129,11 @@ const isHook = ({ metadata }: { readonly metadata: { readonly annotations?: obje
   Object.keys(metadata.annotations ?? {}).includes("helm.sh/hook")
 
 describe("the chart", () => {
-  it("is found in order by helm", async () => {
+  it("passes `helm lint`", async () => {
     expect(await helm("lint", "deploy/helm/merlon", "-n", "merlon-system")).toContain("0 chart(s) failed")
   })
 
-  it("rejects another namespace, and unknown values", async () => {
+  it("rejects another namespace and unknown values", async () => {
     const elsewhere = await command(inject("helm"), [...TEMPLATE, "default"])
     expect(elsewhere.err).toContain("install into the namespace `merlon-system`")
     const unknown = await command(inject("helm"), [
@@ -145,13 +148,13 @@ describe("the chart", () => {
     expect(unknown.err).toContain("replica")
   })
 
-  it("is tried with every value it has", () => {
+  it("is tested with each of its values", () => {
     const given = VARIANTS.flatMap(([, values]) => Object.keys(values))
     const known = Object.keys(parse(readFileSync("deploy/helm/merlon/values.yaml", "utf8")))
     expect([...new Set(given)].sort()).toEqual(known.sort())
   })
 
-  it.each(VARIANTS)("installs the same as merlonctl: %s; and the server takes it", async (_, values) => {
+  it.each(VARIANTS)("creates the same objects as merlonctl, which the server accepts: %s", async (_, values) => {
     const file = join(folder, "values.json")
     writeFileSync(file, JSON.stringify(values))
     const place = typeof values.mesh === "string" ? `${values.mesh}-system` : "merlon-system"
@@ -186,18 +189,18 @@ describe("an upgrade by helm", () => {
   })
 })
 
-/** The status of a call of an ordinary program in a Pod of `app`; 0 where no answer comes. */
+/** The status of a call by a program in a Pod of `app`; 0 without a response. */
 async function called(pod: string, url: string): Promise<number> {
   const script = `fetch("${url}", { signal: AbortSignal.timeout(15000) })
     .then(answer => console.log(answer.status), () => console.log(0))`
   return Number(await kubectl("exec", "-n", "app", pod, "--", "node", "-e", script))
 }
 
-describe.skipIf(inject("imageBefore") === "")("an upgrade from the version before", () => {
-  it("fails no request of workloads that still have its proxies, nor does a rollback to it", async () => {
+describe.skipIf(inject("imageBefore") === "")("an upgrade from the previous version", () => {
+  it("fails no request of workloads with proxies of that version, and neither does a rollback to it", async () => {
     await helm("uninstall", "merlon", "-n", "merlon-system", "--wait")
     await installFrom(inject("chartBefore"), inject("imageBefore"))
-    // As it was with that version: its xclient in the consumer, and Pods that its injection made.
+    // The state with that version: its xclient in the consumer, and Pods that it injected.
     await kubectl("set", "image", "deploy/consumer", `consumer=${inject("imageBefore")}`, "-n", "app")
     await startWebAgain()
     await ready("deploy", "consumer", "app")
@@ -217,8 +220,8 @@ describe.skipIf(inject("imageBefore") === "")("an upgrade from the version befor
 })
 
 /**
- * Pods of the version before call as they did: in plaintext, unless that version captured their calls already. A Pod that starts now
- * is captured, and reaches their proxies under STRICT.
+ * Pods of the previous version call in plaintext as before, unless that version already captured their calls. A Pod
+ * that starts now is captured and reaches their proxies under STRICT.
  */
 async function callsAfterUpgrade(): Promise<void> {
   const strict = {
@@ -246,7 +249,7 @@ async function callsAfterUpgrade(): Promise<void> {
 }
 
 describe("the authorizer of the chart", () => {
-  it("enforces a policy for a Gateway in all its replicas, and answers the gateway's questions", async () => {
+  it("enforces a policy for a Gateway in all its replicas, and answers the gateway's queries", async () => {
     const policy = {
       apiVersion: "security.merlon.dev/v1alpha3",
       kind: "AuthorizationPolicy",
@@ -282,7 +285,7 @@ async function startsWithout(name: string): Promise<void> {
   await kubectl("wait", `pod/${name}`, "-n", "after", "--for=condition=Ready", "--timeout=150s")
 }
 
-/** Everything of every kind that says it is ours, but for our kinds themselves; policies say nothing. */
+/** All objects labelled as ours, except our CRDs; policies do not have the label. */
 const remains = async (): Promise<readonly string[]> => {
   const listable = await kubectl("api-resources", "--verbs=list", "-o", "name")
   const kinds = listable.split("\n").filter(kind => !kind.startsWith("events"))
@@ -295,7 +298,7 @@ const remains = async (): Promise<readonly string[]> => {
   return [...named].filter(name => !name.startsWith("customresourcedefinition")).sort()
 }
 
-/** What a control plane leaves in its own namespace, which Helm does not delete. */
+/** The objects that a control plane leaves in its own namespace, which Helm does not delete. */
 const leftInRoot = async (): Promise<string> => {
   const own = await kubectl("get", "secrets,configmaps,leases,pods,services,jobs", "-n", "merlon-system", "-o", "name")
   return own
@@ -304,8 +307,8 @@ const leftInRoot = async (): Promise<string> => {
     .join(" ")
 }
 
-describe("what is uninstalled", () => {
-  it("by helm keeps no Pod from starting, and policies stay", async () => {
+describe("an uninstall", () => {
+  it("by helm keeps no Pod from starting, and keeps policies", async () => {
     await apply(sample("policies/peer-permissive.yaml"))
     const space = "captured"
     await apply(namespace(space, { "merlon-injection": "enabled", "merlon-capture": "service" }), {
@@ -316,7 +319,7 @@ describe("what is uninstalled", () => {
     })
     const captured = ["get", "service", "led", "-n", space, "-o", "jsonpath={.spec.ports[0].targetPort}"]
     expect(await kubectl(...captured)).toBe("15080")
-    // What an earlier version wrote is adopted, too.
+    // Objects of an earlier version are adopted too.
     const owner = "jsonpath={.items[*].metadata.ownerReferences[0].name}"
     for (const made of ["configmap/merlon-ca-root-cert", "networkpolicy/merlon-capture"]) {
       const [kind = "", name = ""] = made.split("/")
@@ -329,10 +332,10 @@ describe("what is uninstalled", () => {
     }
     expect(await called("deploy/web-v1", "http://httpbin.foo:8000/get")).toBe(200)
     await helm("uninstall", "merlon", "-n", "merlon-system", "--wait")
-    // Its proxy goes on with what it knows.
+    // The proxy continues with its last configuration.
     expect(await called("deploy/web-v1", "http://httpbin.foo:8000/get")).toBe(200)
     await startsWithout("one")
-    // The root stays, so that a new installation continues the same mesh; it is deleted with the namespace.
+    // The root certificate stays, so that a new installation continues the same mesh. It is deleted with the namespace.
     await expect.poll(remains, { timeout: 150_000 }).toEqual(["secret/merlon-ca"])
     // So is the Lease in that namespace, which affects no other program.
     await expect.poll(leftInRoot, { timeout: 150_000 }).toMatch(/^secret\/merlon-ca( lease\S+)?$/)
@@ -340,10 +343,10 @@ describe("what is uninstalled", () => {
     expect(await kubectl("get", "pa", "-n", "merlon-system", "-o", "name")).toContain("default")
   })
 
-  it("and installed by merlonctl is upgraded with its values and uninstalled completely", async () => {
+  it("by merlonctl removes everything, after an upgrade that kept the values", async () => {
     const out = await merlonctl("install", "--set", `image=${inject("image")}`, "--set", "replicas=1")
     expect(out).toContain("serves in `merlon-system`")
-    // Services that were released are captured again when they are written again, as the page says.
+    // Released Services are captured again when they are written again, as the page says.
     const page = readFileSync("docs/kubernetes.md", "utf8")
     expect(page).toContain("kubectl get services --namespace NAMESPACE --output yaml | kubectl replace --filename -")
     const captured = ["get", "service", "led", "-n", "captured", "-o"]

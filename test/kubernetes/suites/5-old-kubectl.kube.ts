@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/kubernetes.md again, with a kubectl that is three years old (1.28, of 2023). Uninstalls the mesh first, since the
-// page begins without it.
+// Runs docs/kubernetes.md again with a kubectl that is three years old (1.28, of 2023). Uninstalls the mesh first,
+// because the page begins without it.
 
 import { existsSync, mkdtempSync, rmSync, symlinkSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -30,7 +30,7 @@ afterAll(async () => {
   if (isPossible) await clear()
 })
 
-it.skipIf(!isPossible)("takes a reader with a kubectl of 2023 through the page, too", async () => {
+it.skipIf(!isPossible)("takes a reader with a kubectl of 2023 through the page", async () => {
   expect((await command(join(folder, "kubectl"), ["version", "--client"])).out).toContain("v1.28")
   await walkPage(folder)
 })

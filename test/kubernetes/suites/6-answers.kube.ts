@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The answers API behind a real API server: discovered, shown and described like any other, with each user's own
+// The answers API behind a real API server: discovered, printed and described like any other API, with each user's own
 // permissions.
 
 import { beforeAll, describe, expect, it } from "vitest"
@@ -10,7 +10,7 @@ const GROUP = "answers.merlon.dev"
 const BASE = `/apis/${GROUP}/v1alpha1`
 const APP = ["-n", "app"]
 const ROOT = ["-n", "merlon-system"]
-const PATIENTLY = { timeout: 150_000, interval: 500 }
+const WAIT = { timeout: 150_000, interval: 500 }
 
 const bound = (user: string, role: string) => ({
   apiVersion: "rbac.authorization.k8s.io/v1",
@@ -32,8 +32,8 @@ beforeAll(async () => {
   }
 })
 
-describe("the API of answers", () => {
-  it("is available, and found like any other", async () => {
+describe("the answers API", () => {
+  it("is available and discovered", async () => {
     await kubectl("wait", `apiservice/v1alpha1.${GROUP}`, "--for=condition=Available", "--timeout=150s")
     const found = await kubectl("api-resources", `--api-group=${GROUP}`, "-o", "name")
     expect(found.split("\n").sort()).toEqual(
@@ -45,14 +45,14 @@ describe("the API of answers", () => {
     expect(JSON.parse(await kubectl("get", "--raw", `${BASE}/namespaces/app/proxies`)).kind).toBe("ProxyList")
   })
 
-  it("is shown in its own columns, wide and of all namespaces", async () => {
+  it("is printed with its own columns, in wide format and for all namespaces", async () => {
     const calls = () => kubectl("get", `calls.${GROUP}`, ...APP)
     await expect
-      .poll(calls, PATIENTLY)
+      .poll(calls, WAIT)
       .toMatch(/ns\/app\/sa\/consumer +app\/web-v\d +\d+ +GET \/ +allow +app\/only-consumer\[0\]$/m)
     expect(await calls()).toMatch(/^LAST SEEN +COUNT +CALLER +WORKLOAD +PORT +REQUEST +VERDICT +RULE\n/)
-    // Each proxy reports by itself.
-    await expect.poll(calls, PATIENTLY).toMatch(/outside\S* +app\/web-v\d +\d+ +GET \/ +deny/)
+    // Each proxy reports on its own.
+    await expect.poll(calls, WAIT).toMatch(/outside\S* +app\/web-v\d +\d+ +GET \/ +deny/)
     expect(await kubectl("get", `calls.${GROUP}`, "-A", "-o", "wide")).toMatch(
       /^NAMESPACE +LAST SEEN .* STAGE +FIRST SEEN +NAME\n/,
     )
@@ -66,7 +66,7 @@ describe("the API of answers", () => {
     expect(whole.items[0]).toMatchObject({ kind: "RuleUsage", spec: { policy: "app/only-consumer", rule: 0 } })
   })
 
-  it("is described to programs and to readers", async () => {
+  it("has a schema and documentation", async () => {
     const described = JSON.parse(await kubectl("get", "--raw", "/openapi/v3"))
     const path = described.paths[BASE.slice(1)]?.serverRelativeURL ?? ""
     expect(Object.keys(JSON.parse(await kubectl("get", "--raw", path)).paths)).toContain(`${BASE}/calls`)
@@ -77,10 +77,10 @@ describe("the API of answers", () => {
   })
 })
 
-describe("who asks", () => {
+describe("a user", () => {
   const as = (user: string, ...args: string[]) => tryKubectl([...args, "--as", user])
 
-  it("sees what a view of the namespace gives, and no single decision", async () => {
+  it("with `view` in the namespace sees its calls, and no single decision", async () => {
     expect(await as("vera", "get", `calls.${GROUP}`, ...APP)).toMatchObject({ code: 0 })
     const decisions = await as("vera", "get", `decisions.${GROUP}`, ...APP)
     expect(decisions).toMatchObject({
@@ -90,7 +90,7 @@ describe("who asks", () => {
     expect(await as("edith", "get", `decisions.${GROUP}`, ...APP)).toMatchObject({ code: 0 })
   })
 
-  it("sees nothing of other namespaces, nor of all of them, nor anonymously", async () => {
+  it("sees nothing of other namespaces, of all namespaces, or anonymously", async () => {
     for (const where of [["-n", "foo"], ["-A"]]) {
       const { code, err } = await as("edith", "get", `calls.${GROUP}`, ...where)
       expect({ code, err }).toEqual({
@@ -102,8 +102,8 @@ describe("who asks", () => {
     expect(raw).toMatchObject({ code: 1, err: expect.stringContaining("forbidden") })
   })
 
-  it("asks hypothetical questions if it may edit, and is rejected if it may only view", async () => {
-    // `create -f` alone would first look for a custom kind, which takes the right to list all of them.
+  it("with `edit` may ask hypothetical queries, with `view` not", async () => {
+    // `create -f` would first look for a CRD, which needs permission to list CRDs.
     const asked = (user: string) =>
       tryKubectl(
         ["create", "--raw", `${BASE}/namespaces/app/callers`, "-f", "-", "--as", user],
@@ -117,28 +117,28 @@ describe("who asks", () => {
 })
 
 describe("replicas of the control plane", () => {
-  it("know each other, and answer for each other's proxies, whichever is asked", async () => {
+  it("find each other and answer for each other's proxies, whichever is queried", async () => {
     const pods = await kubectl("get", "pods", ...ROOT, "-l", "app.kubernetes.io/name=merlond", "-o", "name")
     const replicas = pods.split("\n").map(pod => pod.replace("pod/", "lease.coordination.k8s.io/merlon-replica-"))
     expect(replicas.length).toBeGreaterThan(1)
     const leases = () => kubectl("get", "leases", ...ROOT, "-l", "merlon.dev/replica", "-o", "name")
-    await expect.poll(async () => (await leases()).split("\n").sort(), PATIENTLY).toEqual(replicas.sort())
+    await expect.poll(async () => (await leases()).split("\n").sort(), WAIT).toEqual(replicas.sort())
     const running = await kubectl("get", "pods", ...APP, "-o", "jsonpath={.items[*].metadata.name}")
     const connected = async () => {
       const { items, partial } = JSON.parse(await kubectl("get", "--raw", `${BASE}/namespaces/app/proxies`))
       return { names: items.map(({ metadata }: { metadata: { name: string } }) => metadata.name).sort(), partial }
     }
-    // The Service sends each question to any of them.
+    // The Service sends each query to any replica.
     for (let asked = 0; asked < 8; asked++) {
-      await expect.poll(connected, PATIENTLY).toEqual({ names: running.split(" ").sort(), partial: undefined })
+      await expect.poll(connected, WAIT).toEqual({ names: running.split(" ").sort(), partial: undefined })
     }
   })
 })
 
 describe("merlonctl on that cluster", () => {
-  it("says how rules are used, how far mutual TLS is, and that all is well", async () => {
+  it("reports the use of rules, the progress of mutual TLS, and a healthy mesh", async () => {
     expect(await merlonctl("rules", ...APP)).toMatch(/app\/only-consumer +spec\.rules\[0\] +ALLOW/)
-    // Nothing was observed for seven days on a cluster that is minutes old.
+    // The cluster is minutes old, so nothing has been observed for seven days.
     expect(await tryMerlonctl(["mtls", "ready", ...APP])).toMatchObject({
       code: 4,
       out: expect.stringMatching(/^app\/web-v1 .* unknown +observed only for \S+ of 7d$/m),
@@ -148,17 +148,17 @@ describe("merlonctl on that cluster", () => {
     expect(out).toMatch(/ of \d+ are connected and up to date/)
   })
 
-  it("shows decisions, and explains a denial by the id that its caller got", async () => {
+  it("shows decisions, and explains a denial by the id in the caller's response", async () => {
     const denials = async () => {
       await kubectl("exec", "-n", "outside", "deploy/caller", "--", "node", "-e", DENIED)
       return merlonctl("decisions", ...APP, "--verdict", "deny", "-o", "json")
     }
-    await expect.poll(denials, PATIENTLY).toContain('"verdict":"deny"')
+    await expect.poll(denials, WAIT).toContain('"verdict":"deny"')
     const explained = async () => {
       const id = await kubectl("exec", "-n", "outside", "deploy/caller", "--", "node", "-e", DENIED)
       return (await tryMerlonctl(["explain", id, ...APP])).out
     }
-    await expect.poll(explained, PATIENTLY).toContain("app/only-consumer")
+    await expect.poll(explained, WAIT).toContain("app/only-consumer")
   })
 })
 

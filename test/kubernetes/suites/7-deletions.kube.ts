@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deletion: policies that an invariant needs, namespaces with their contents, and both while no control plane runs.
+// Deletion: of policies that an invariant needs, of namespaces with their contents, and of both without a running
+// control plane.
 
 import { beforeAll, describe, expect, it } from "vitest"
 import { answering, apply, kubectl, namespace, ready, sample, tryKubectl } from "../support/cluster.js"
@@ -8,8 +9,8 @@ import { startMesh } from "../support/mesh.js"
 const APP = ["-n", "app"]
 const ROOT = ["-n", "merlon-system"]
 const API = "v1alpha1.answers.merlon.dev"
-const PATIENTLY = { timeout: 150_000, interval: 500 }
-/** A namespace ends when all in it is gone; kubectl waits for that. */
+const WAIT = { timeout: 150_000, interval: 500 }
+/** A namespace is removed when its contents are removed; kubectl waits for that. */
 const ENDS = ["--wait", "--timeout=150s"]
 
 const inSpace = (space: string) => [
@@ -18,7 +19,7 @@ const inSpace = (space: string) => [
     sample(`policies/${file}.yaml`).replaceAll("namespace: app", `namespace: ${space}`),
   ),
 ]
-/** What the invariant is about: a Pod of the mesh that no node takes. */
+/** The subject of the invariant: a Pod of the mesh that no node runs. */
 const WAITING = {
   apiVersion: "v1",
   kind: "Pod",
@@ -36,17 +37,17 @@ describe("the deletion of a policy that an invariant needs", () => {
   })
 
   it.each([
-    ["by its name", ["ap/only-consumer"]],
-    ["with all of its kind", ["ap", "--all"]],
+    ["by name", ["ap/only-consumer"]],
+    ["of all of its kind", ["ap", "--all"]],
     ["by a label", ["ap", "-l", "!nothing"]],
-  ])("is rejected with the request that would get in: %s", async (_, what) => {
+  ])("is rejected with a request that would be allowed: %s", async (_, what) => {
     const { code, err } = await tryKubectl(["delete", ...what, ...APP])
     expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining("writes from outside the namespace") })
     expect(err).toMatch(/merlonctl|xclient|POST|PUT|DELETE/)
     expect(await names("ap", ...APP)).toContain("only-consumer")
   })
 
-  it("goes through once the invariant is gone", async () => {
+  it("succeeds once the invariant is deleted", async () => {
     await kubectl("delete", "policyinvariants", "--all", ...APP)
     await kubectl("delete", "ap", "--all", ...APP)
     expect(await names("ap,policyinvariants", ...APP)).toBe("")
@@ -54,7 +55,7 @@ describe("the deletion of a policy that an invariant needs", () => {
 })
 
 describe("a namespace with invariants and policies", () => {
-  it("ends, with all of them", async () => {
+  it("is deleted with all of them", async () => {
     const [space = {}, ...documents] = inSpace("leaving")
     await apply(space, WAITING, ...documents)
     await kubectl("wait", "policyinvariant/web", "-n", "leaving", "--for=condition=Holds", "--timeout=150s")
@@ -68,7 +69,7 @@ async function startAgain(): Promise<void> {
   await ready("deploy", "merlond", "merlon-system")
 }
 
-describe("while no control plane runs", () => {
+describe("without a running control plane", () => {
   let registration = ""
   beforeAll(async () => {
     await apply(...inSpace("held"), namespace("bare"))
@@ -80,7 +81,7 @@ describe("while no control plane runs", () => {
     return startAgain
   })
 
-  it("the last replica has taken the API of answers out of the cluster", async () => {
+  it("the answers API is unregistered by the last replica", async () => {
     expect(await tryKubectl(["get", "apiservice", API])).toMatchObject({
       code: 1,
       err: expect.stringContaining("NotFound"),
@@ -96,29 +97,29 @@ describe("while no control plane runs", () => {
     expect(await names("ap", "-n", "held")).toContain("only-consumer")
   })
 
-  it("namespaces end, with policies in them and without", async () => {
+  it("namespaces are deleted, with policies in them and without", async () => {
     await kubectl("delete", "namespace", "bare", ...ENDS)
     await kubectl("delete", "namespace", "held", ...ENDS)
   })
 
-  it("leftovers of a killed one block namespaces, with a message, until deleted", async () => {
+  it("registrations left by a killed replica block namespaces with a message, until they are deleted", async () => {
     await apply(registration, namespace("waiting"))
     await kubectl("wait", `apiservice/${API}`, "--for=condition=Available=False", "--timeout=150s")
     await kubectl("delete", "namespace", "waiting", "--wait=false")
     const failure = 'jsonpath={.status.conditions[?(@.type=="NamespaceDeletionDiscoveryFailure")].message}'
     await expect
-      .poll(() => kubectl("get", "namespace", "waiting", "-o", failure), PATIENTLY)
+      .poll(() => kubectl("get", "namespace", "waiting", "-o", failure), WAIT)
       .toContain("answers.merlon.dev/v1alpha1")
     // As docs/operations/troubleshooting.md advises.
     await kubectl("delete", "apiservice", API)
     await kubectl("wait", "namespace/waiting", "--for=delete", "--timeout=300s")
   })
 
-  it("one that runs again registers the API again", async () => {
+  it("the API is registered again by a new replica", async () => {
     await startAgain()
     const available = 'jsonpath={.status.conditions[?(@.type=="Available")].status}'
     await expect
-      .poll(async () => (await tryKubectl(["get", "apiservice", API, "-o", available])).out, PATIENTLY)
+      .poll(async () => (await tryKubectl(["get", "apiservice", API, "-o", available])).out, WAIT)
       .toBe("True")
   })
 })

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unmodified programs call each other under STRICT: a Pod's calls are captured and arrive over mTLS, under its identity.
-// The Pods have no settings for that: it is the default.
+// Unmodified programs call each other under STRICT: a Pod's calls are captured and arrive over mTLS with its identity.
+// The Pods need no settings for that, because it is the default.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { answering, apiServerAddress, apply, kubectl, namespace, status, tryKubectl } from "../support/cluster.js"
@@ -10,7 +10,7 @@ const SERVED = "served"
 const CALLS = "calls"
 const ENABLED = { "merlon-injection": "enabled" }
 
-/** HTTP/1.1 and WebSocket, HTTP/2 in clear, and a protocol in which the server speaks first. */
+/** Serves HTTP/1.1 and WebSocket, cleartext HTTP/2, and a server-first protocol. */
 const SERVER = `
   const { createServer } = require("node:http")
   const web = createServer(async (request, response) => {
@@ -112,7 +112,7 @@ beforeAll(async () => {
 
 afterAll(() => tryKubectl(["delete", "peerauthentications.security.merlon.dev/default", "-n", "merlon-system"]))
 
-/** What a script of a captured Pod prints. */
+/** Runs a script in a captured Pod and returns its output. */
 function inPod(name: string, script: string, ...args: string[]): Promise<string> {
   return kubectl("exec", "-n", CALLS, name, "-c", "app", "--", "node", "-e", script, ...args)
 }
@@ -137,7 +137,7 @@ async function addresses(kind: string, name: string, path: string): Promise<read
 }
 
 describe("an unmodified program under STRICT", () => {
-  it("is rejected where its calls are not captured", async () => {
+  it("is rejected if its calls are not captured", async () => {
     expect(await status(`http://server.${SERVED}/`)).toBe(0)
   })
 
@@ -159,7 +159,7 @@ describe("an unmodified program under STRICT", () => {
     expect(decision).toMatch(/^[0-9a-f]{20}$/)
   })
 
-  it("speaks HTTP/2", async () => {
+  it("uses HTTP/2", async () => {
     const script = `const session = require("node:http2").connect("http://server.${SERVED}:81")
       const stream = session.request({ ":path": "/over" })
       stream.setEncoding("utf8"); let body = ""
@@ -176,13 +176,13 @@ describe("an unmodified program under STRICT", () => {
     expect(await inPod("caller", script)).toBe("101 frames")
   })
 
-  it("speaks a protocol in which the server speaks first", async () => {
+  it("uses a server-first protocol", async () => {
     const script = `const socket = require("node:net").connect({ port: 82, host: "server.${SERVED}", allowHalfOpen: true }); let read = ""
       socket.on("data", chunk => { read += chunk; if (read === "hello ") socket.end("world") }).on("end", () => console.log(read))`
     expect(await inPod("caller", script)).toBe("hello world")
   })
 
-  it("uploads and downloads much", async () => {
+  it("uploads and downloads large bodies", async () => {
     const script = `const size = 20_000_000
       Promise.all([
         fetch("http://server.${SERVED}/", { method: "POST", body: Buffer.alloc(size, "y") }).then(answer => answer.json()).then(({ bytes }) => bytes),
@@ -191,7 +191,7 @@ describe("an unmodified program under STRICT", () => {
     expect(await inPod("caller", script)).toBe("20000000,20000000")
   })
 
-  it("completes as a Job, whose init container calls as well", async () => {
+  it("completes as a Job whose init container calls too", async () => {
     const call = `fetch("http://server.${SERVED}/").then(answer => process.exit(answer.status === 200 ? 0 : 1), () => process.exit(2))`
     const container = (name: string) => answering({ name, command: ["node", "-e", call], ports: [] })
     await apply({
@@ -230,13 +230,13 @@ describe("destinations outside the mesh", () => {
     expect(await inPod("caller", script)).toMatch(/^(200|401|403)$/)
   })
 
-  it("that reject connections end the connection", async () => {
+  it("that do not accept connections end the connection", async () => {
     const address = await kubectl("get", "pod", "bare", "-n", "bare", "-o", "jsonpath={.status.podIP}")
     expect((await fetched(`http://${address}:9999/`)).status).toBe(0)
   })
 })
 
-describe("while the control plane is away", () => {
+describe("while the control plane is down", () => {
   const CONTROL_PLANE = ["-n", "merlon-system"]
   let replicas = ""
   let unasked = ""
@@ -256,7 +256,7 @@ describe("while the control plane is away", () => {
       spec: { terminationGracePeriodSeconds: 1, containers: [serving()] },
     })
     await kubectl("wait", "pod/unasked", "-n", SERVED, "--for=condition=Ready", "--timeout=150s")
-    // Every proxy enforces STRICT in front of it, so its address is in what the control plane pushed before.
+    // When every proxy enforces STRICT, the control plane has pushed this address to all of them.
     await kubectl("wait", "pa/default", "-n", "merlon-system", "--for=condition=Enforced", "--timeout=150s")
     unasked = `${await kubectl("get", "pod", "unasked", "-n", SERVED, "-o", "jsonpath={.status.podIP}")}:8080`
     apiServer = await apiServerAddress()
@@ -271,14 +271,14 @@ describe("while the control plane is away", () => {
 
   const reached = async (): Promise<void> => {
     expect((await fetched(`http://server.${SERVED}/`)).status).toBe(200)
-    // It speaks TLS alone, and says so to a program that does not.
+    // The API server requires TLS and responds with 400 to plaintext.
     expect((await fetched(`http://${apiServer}/`)).status).toBe(400)
     expect((await fetched(`http://${unasked}/`)).status).toBe(0)
     const rejected = (line: string) => line.includes(unasked) && line.includes("mtls-unknown")
     expect((await proxyLog()).split("\n").filter(rejected).length).toBeGreaterThan(0)
   }
 
-  it("a proxy reaches known destinations, and none that demands mTLS in plaintext", async () => {
+  it("a proxy reaches known destinations, and none that requires mTLS in plaintext", async () => {
     const since = `--since-time=${new Date().toISOString()}`
     await kubectl("scale", "deploy/merlond", ...CONTROL_PLANE, "--replicas=0")
     const left = () => kubectl("get", "pods", ...CONTROL_PLANE, "-l", "app.kubernetes.io/name=merlond", "-o", "name")
@@ -288,11 +288,11 @@ describe("while the control plane is away", () => {
     await reached()
   })
 
-  it("so does a proxy that is started again", async () => {
+  it("a restarted proxy does the same", async () => {
     const before = await restarts()
     await tryKubectl(["exec", "-n", CALLS, "caller", "-c", "merlon-xserver", "--", "node", "-e", "process.kill(1)"])
     await expect.poll(restarts, { timeout: 60_000, message: "the proxy to start again" }).not.toBe(before)
-    // Its log begins again with it.
+    // The restarted proxy has a new log.
     await kubectl("wait", "pod/caller", "-n", CALLS, "--for=condition=Ready", "--timeout=150s")
     const answers = { timeout: 60_000, message: "a known host to answer" }
     await expect.poll(async () => (await fetched(`http://server.${SERVED}/`)).status, answers).toBe(200)

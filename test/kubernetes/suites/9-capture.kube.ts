@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which outbound calls of a Pod are captured, by its annotations, its namespace's label and the mesh's setting, and that
-// no application starts before its proxy captures. A captured call arrives under STRICT; any other gets no response
-// there.
+// Which outbound calls of a Pod are captured, depending on its annotations, its namespace's label and the mesh's
+// setting, and that no application starts before its proxy captures calls. A captured call succeeds under STRICT; any
+// other gets no response.
 
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
 import {
@@ -32,7 +32,7 @@ const waitReady = (name: string) =>
 
 const FETCH = `fetch("${TARGET}", { signal: AbortSignal.timeout(15000) })
   .then(answer => console.log(answer.status), () => console.log(0))`
-/** The status of a call to the target; 0 where no answer comes. */
+/** The status of a call to the target; 0 without a response. */
 async function called(name: string): Promise<number> {
   await waitReady(name)
   return Number(await kubectl("exec", "-n", SPACE, name, "-c", "app", "--", "node", "-e", FETCH))
@@ -61,13 +61,13 @@ beforeAll(async () => {
 })
 afterAll(() => install())
 
-it("captures the calls of all Pods, and of none that opts out", async () => {
+it("captures the calls of all Pods except those that opt out", async () => {
   await apply(pod("silent"), pod("opting-out", { [PROXY]: "false" }))
   expect(await called("silent")).toBe(200)
   expect(await called("opting-out")).toBe(0)
 })
 
-it("follows the namespace's label, and a Pod that says otherwise", async () => {
+it("follows the namespace's label, unless the Pod overrides it", async () => {
   const label = (value: string) => kubectl("label", "namespace", SPACE, `merlon-outbound${value}`)
   const rules = (name: string) => {
     const args = '{.spec.initContainers[?(@.name=="merlon-init")].args}'
@@ -83,7 +83,7 @@ it("follows the namespace's label, and a Pod that says otherwise", async () => {
   await label("-")
 })
 
-it("leaves excluded ports alone, and what is not included", async () => {
+it("does not capture excluded ports, or ports that are not included", async () => {
   const exclude = { [PROXY]: "capture", "outbound.merlon.dev/exclude-ports": "8000" }
   const include = { [PROXY]: "capture", "outbound.merlon.dev/include-cidrs": "192.0.2.0/24" }
   await apply(pod("excluding", exclude), pod("including", include))
@@ -91,35 +91,35 @@ it("leaves excluded ports alone, and what is not included", async () => {
   expect(await called("including")).toBe(0)
 })
 
-/** The status and the text of a call from a captured Pod to `host:port`; 0 where no answer comes. */
+/** Status and text of a call from a captured Pod to `host:port`; 0 without a response. */
 function answered(host: string): Promise<string> {
   const script = `const [host] = process.argv.slice(1)
     fetch("http://" + host + "/", { signal: AbortSignal.timeout(15000) })
       .then(async answer => console.log(answer.status, await answer.text()), () => console.log(0))`
   return kubectl("exec", "-n", SPACE, "asking", "-c", "app", "--", "node", "-e", script, host)
 }
-const SOON = { timeout: 60_000 }
+const WAIT = { timeout: 60_000 }
 
 it("rejects destinations outside the cluster in a namespace labelled REGISTRY_ONLY", async () => {
   const outside = await apiServerAddress()
   const policy = (value: string) => kubectl("label", "namespace", SPACE, `merlon-outbound-policy${value}`)
   await policy("=REGISTRY_ONLY")
-  await expect.poll(() => answered(outside), SOON).toMatch(/^502 .*REGISTRY_ONLY/)
+  await expect.poll(() => answered(outside), WAIT).toMatch(/^502 .*REGISTRY_ONLY/)
   expect(await answered(outside)).toContain(outside)
   expect(await called("asking")).toBe(200)
-  // It speaks TLS alone, and says so to a program that does not.
+  // The API server requires TLS and responds with 400 to plaintext.
   expect(await answered("kubernetes.default:443")).toMatch(/^400 /)
   await policy("-")
-  await expect.poll(() => answered(outside), SOON).toMatch(/^400 /)
+  await expect.poll(() => answered(outside), WAIT).toMatch(/^400 /)
 })
 
-/** Answers datagrams, and connections with what it was sent, at an address without a proxy. */
+/** Responds to datagrams and echoes connections, at an address without a proxy. */
 const OUTSIDE = `
   const datagrams = require("node:dgram").createSocket({ type: "udp6" })
   datagrams.on("message", (text, from) => datagrams.send("udp " + text, from.port, from.address)).bind(8053)
   require("node:net").createServer(socket => { socket.on("error", () => {}).pipe(socket) }).listen(8054)`
 
-describe("as before, a captured Pod", () => {
+describe("a captured Pod still", () => {
   const run = (script: string, ...args: string[]) =>
     kubectl("exec", "-n", SPACE, "silent", "-c", "app", "--", "node", "-e", script, ...args)
   let addresses: readonly string[] = []
@@ -142,7 +142,7 @@ describe("as before, a captured Pod", () => {
     for (const address of addresses) expect(await run(script, address)).toBe("udp text")
   })
 
-  it("talks bytes with a Pod without a proxy, over IPv4 and IPv6", async () => {
+  it("exchanges bytes with a Pod without a proxy, over IPv4 and IPv6", async () => {
     const script = `const [host] = process.argv.slice(1)
       const socket = require("node:net").connect(8054, host); socket.write("bytes")
       socket.on("data", text => { console.log(String(text)); socket.destroy() })`
@@ -150,7 +150,7 @@ describe("as before, a captured Pod", () => {
   })
 
   it("resolves names by UDP and by TCP", async () => {
-    // Over TCP, a message of DNS has its length before it (RFC 1035 section 4.2.2).
+    // A DNS message over TCP is preceded by its length (RFC 1035 section 4.2.2).
     const script = `const [server] = require("node:dns").getServers()
       const name = "target.${SPACE}.svc.cluster.local".split(".").map(label => String.fromCharCode(label.length) + label).join("") + "\\0"
       const question = Buffer.concat([Buffer.from("000701000001000000000000", "hex"), Buffer.from(name, "latin1"), Buffer.from("00010001", "hex")])
@@ -161,16 +161,16 @@ describe("as before, a captured Pod", () => {
     expect(await run(script)).toBe("7 0 1")
   })
 
-  it("calls an address outside the cluster over the program's own TLS", async () => {
+  it("calls an address outside the cluster with the program's own TLS", async () => {
     const script = `process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0"
       fetch("https://" + process.argv[1] + "/healthz").then(answer => console.log(answer.status))`
     expect(await run(script, await apiServerAddress())).toMatch(/^(200|401|403)$/)
   })
 })
 
-it("starts the application after a proxy that is a plain sidecar", async () => {
+it("starts the application after its proxy if that is a plain sidecar", async () => {
   const flags = ["-f", "-", "--sidecar", "plain", "--image", inject("image")]
-  // The first thing that this application does is to call.
+  // The application makes a call as soon as it starts.
   const container = answering({ command: ["node", "-e", `${FETCH}; setInterval(() => 0, 1e6)`], ports: [] })
   const { out } = await tryMerlonctl(
     ["inject", ...flags],
@@ -182,7 +182,7 @@ it("starts the application after a proxy that is a plain sidecar", async () => {
   await expect.poll(log, { timeout: 60_000, interval: 300 }).toBe("200")
 })
 
-it("warns in a confined namespace, where calls are not captured", async () => {
+it("warns in a restricted namespace, where calls are not captured", async () => {
   const restricted = { "merlon-injection": "enabled", "pod-security.kubernetes.io/enforce": "restricted" }
   await apply(namespace("capture-confined", restricted))
   const document = JSON.stringify(pod("confined", {}, {}, "capture-confined"))
@@ -190,7 +190,7 @@ it("warns in a confined namespace, where calls are not captured", async () => {
   expect({ code, err }).toEqual({ code: 0, err: expect.stringContaining("calls out of this Pod are not captured") })
 })
 
-it("gives a Pod of a confined namespace that asks for it a proxy to call by", async () => {
+it("adds a proxy for http_proxy to a Pod of a restricted namespace that requests it", async () => {
   const spec = { securityContext: { runAsNonRoot: true, seccompProfile: CONFINED.seccompProfile } }
   await apply(pod("by-proxy", { [PROXY]: "true" }, spec, "capture-confined"))
   await kubectl("wait", "pod/by-proxy", "-n", "capture-confined", "--for=condition=Ready", "--timeout=150s")
@@ -204,17 +204,17 @@ it("gives a Pod of a confined namespace that asks for it a proxy to call by", as
 it("rejects destinations outside the cluster in a mesh with REGISTRY_ONLY", async () => {
   await install("--set", "outboundPolicy=REGISTRY_ONLY")
   const outside = await apiServerAddress()
-  await expect.poll(() => answered(outside), SOON).toMatch(/^502 .*REGISTRY_ONLY/)
+  await expect.poll(() => answered(outside), WAIT).toMatch(/^502 .*REGISTRY_ONLY/)
   expect(await called("asking")).toBe(200)
   await kubectl("label", "namespace", SPACE, "merlon-outbound-policy=ALLOW_ANY")
-  await expect.poll(() => answered(outside), SOON).toMatch(/^400 /)
+  await expect.poll(() => answered(outside), WAIT).toMatch(/^400 /)
   await kubectl("label", "namespace", SPACE, "merlon-outbound-policy-")
 })
 
-it("captures only the calls of Pods that ask for it where the mesh's setting is off", async () => {
+it("captures only the calls of Pods that opt in if the mesh's setting is off", async () => {
   const before = await kubectl("get", "pods", "-n", "merlon-system", "-o", "name")
   await install("--set", "outbound=off")
-  // A replica that terminates still injects by the setting from before.
+  // A terminating replica still injects with the earlier setting.
   await kubectl("wait", ...before.split("\n"), "-n", "merlon-system", "--for=delete", "--timeout=150s")
   await apply(pod("by-mesh"), pod("opted-in", { [PROXY]: "capture" }))
   expect(await called("by-mesh")).toBe(0)

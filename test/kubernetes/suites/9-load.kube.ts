@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An unmodified program calls continuously, with captured calls, while the mesh switches to STRICT, servers roll, scale
-// and die, and the control plane dies. No request fails that its proxy could have retried.
+// and crash, and the control plane crashes. No request fails that its proxy could have retried.
 
 import { readdirSync, readFileSync } from "node:fs"
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
@@ -27,7 +27,7 @@ const SERVER = {
         containers: [
           answering({
             readinessProbe: { httpGet: { path: "/get", port: "http" }, periodSeconds: 1 },
-            // As docs/kubernetes.md asks for where an application stops listening at once.
+            // docs/kubernetes.md requires this of applications that stop listening immediately.
             lifecycle: { preStop: { exec: { command: ["node", "-e", "setTimeout(() => undefined, 5000)"] } } },
           }),
         ],
@@ -73,7 +73,7 @@ const servers = async (): Promise<readonly string[]> =>
 const serversAre = (count: number) =>
   expect.poll(async () => (await servers()).length, { timeout: 150_000, message: `${count} servers` }).toBe(count)
 
-/** What an application may have acted on is not sent again, and a response that has begun cannot be. */
+/** A request that an application may have processed is not retried, and neither is one whose response has begun. */
 const isLost = (failure: string): boolean =>
   ["POST 502 cut-off", "POST 503 reset"].includes(failure) || failure.endsWith(" broken off")
 
@@ -118,14 +118,14 @@ describe("no request is lost", () => {
   })
 })
 
-/** Ends processes of a Pod as a crash does, without notice. Needs the process namespace of the node. */
+/** Kills processes of a Pod without notice, as a crash does. Needs the process namespace of the node. */
 async function kill(pod: string, place: readonly string[], isMeant: (command: string) => boolean): Promise<void> {
   const uid = await kubectl("get", pod, ...place, "-o", "jsonpath={.metadata.uid}")
   const read = (process: string, file: string): string => {
     try {
       return readFileSync(`/proc/${process}/${file}`, "utf8")
     } catch {
-      return "" // it has just ended
+      return "" // the process has just ended
     }
   }
   const found = readdirSync("/proc").filter(
@@ -141,7 +141,7 @@ async function kill(pod: string, place: readonly string[], isMeant: (command: st
 const restartsOf = (pod: string, place: readonly string[]) =>
   kubectl("get", pod, ...place, "-o", "jsonpath={.status..restartCount}")
 
-/** Waits until the kubelet has seen it, and everything is there again. */
+/** Waits until the kubelet has noticed the crash and restarted everything. */
 async function killed(pod: string, place: readonly string[], isMeant: (command: string) => boolean): Promise<void> {
   const before = await restartsOf(pod, place)
   await kill(pod, place, isMeant)
@@ -150,7 +150,7 @@ async function killed(pod: string, place: readonly string[], isMeant: (command: 
   await kubectl("wait", pod, ...place, "--for=condition=Ready", "--timeout=150s")
 }
 
-describe.skipIf(inject("kubelet") === "")("no request is lost that could be sent again", () => {
+describe.skipIf(inject("kubelet") === "")("loses no request that could be retried", () => {
   const isProxy = (command: string) => command.includes(" proxy --bootstrap")
 
   it.each<[string, (command: string) => boolean]>([

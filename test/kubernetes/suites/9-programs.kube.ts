@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ordinary, unmodified programs call each other under mesh-wide STRICT with ALLOW by principal: by Service name, headless
-// name, StatefulSet name, cluster IP and Pod IP, over IPv4 and IPv6. Servers answer with what they know of their caller.
+// Ordinary, unmodified programs call each other under mesh-wide STRICT with ALLOW by principal: by Service name,
+// headless name, StatefulSet name, cluster IP and Pod IP, over IPv4 and IPv6. Servers respond with the caller's
+// identity.
 
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
 import { isMissing, type ProgramName } from "../../runner/programs.js"
@@ -32,7 +33,7 @@ const PORTS = {
   postgres: 5432,
 } as const
 
-/** Proxies are told of a port where the server speaks first, or they would wait for the client. */
+/** The port name declares the protocol. Without it, a proxy would wait for the client to speak first. */
 const PORT_NAMES: Readonly<Record<keyof typeof PORTS, string>> = {
   node: "http-node",
   go: "http-go",
@@ -42,7 +43,7 @@ const PORT_NAMES: Readonly<Record<keyof typeof PORTS, string>> = {
   postgres: "postgres",
 }
 
-/** HTTP and WebSocket by Node and `ws`, and a protocol in which the server speaks first. */
+/** HTTP and WebSocket by Node and `ws`, and a server-first protocol. */
 const NODE_SERVER = `
   const { WebSocketServer } = require("${MODULES}/ws")
   const caller = request => request.headers["x-forwarded-client-cert"]
@@ -81,7 +82,7 @@ const SERVERS: readonly (readonly [
   ["postgres", ["sh", "-c", POSTGRES_SERVER], ["postgres"], "postgresql"],
 ]
 const servers = SERVERS.filter(([, , , needs]) => has(needs))
-/** What a program can be asked for by HTTP, and by any protocol where it listens. */
+/** The ports of HTTP servers, and all ports. */
 const served = servers.flatMap(([, , ports]) => ports)
 const httpServers = served.filter(port => ["node", "go", "python"].includes(port))
 
@@ -110,7 +111,7 @@ const caller = (name: string) => ({
   spec: { serviceAccountName: name, ...withPrograms({ command: ["sleep", "infinity"] }) },
 })
 
-/** Every way to name a server; IPv6 addresses in brackets. */
+/** All names and addresses of a server; IPv6 addresses in brackets. */
 let hosts: readonly string[] = []
 
 describe.skipIf(inject("kubelet") === "")("under STRICT with ALLOW by principal", () => {
@@ -186,11 +187,11 @@ for url in sys.argv[1:]:
     except Exception as error:
         print(error, getattr(error, "headers", {}).get("x-merlon-decision"), getattr(error, "code", ""))`
 
-  /** Print a line for each URL, which ends with the status. */
+  /** Each prints a line per URL, which ends with the status. */
   const HTTP_CLIENTS: readonly (readonly [name: string, needs: ProgramName, command: readonly string[]])[] = [
     ["curl", "curl", ["curl", "-sg", "-m", "15", "-w", " %header{x-merlon-decision} %{http_code}\\n"]],
     [
-      "fetch of Node",
+      "Node's fetch",
       "linux",
       [
         NODE,
@@ -201,7 +202,7 @@ for url in sys.argv[1:]:
       ],
     ],
     [
-      "http of Node",
+      "Node's http",
       "linux",
       [
         NODE,
@@ -224,7 +225,7 @@ for url in sys.argv[1:]:
       ],
     ],
     [
-      "urllib of Python",
+      "Python's urllib",
       "python3",
       [
         PYTHON,
@@ -236,7 +237,7 @@ for url in sys.argv[1:]:
       ],
     ],
     [
-      "requests of Python",
+      "Python's requests",
       "python3-requests",
       [
         PYTHON,
@@ -247,7 +248,7 @@ for url in sys.argv[1:]:
         ),
       ],
     ],
-    ["net/http of Go", "go", [GO_PROGRAM, "http"]],
+    ["Go's net/http", "go", [GO_PROGRAM, "http"]],
   ]
 
   describe.each(HTTP_CLIENTS)("%s", (_, needs, command) => {
@@ -271,7 +272,7 @@ for url in sys.argv[1:]:
     })
   })
 
-  /** By `host:port`, with a line for each; a call that succeeds ends its line with `OK`. */
+  /** Each takes targets as `host:port` and prints a line per target, which ends with `OK` if the call succeeds. */
   const GRPC_CLIENTS: readonly (readonly [name: string, needs: ProgramName, command: readonly string[]])[] = [
     ["grpc-go", "go", [GO_PROGRAM, "grpc"]],
     [
@@ -307,7 +308,7 @@ for url in sys.argv[1:]:
   describe.each(GRPC_CLIENTS)("%s", (_, needs, command) => {
     const tags = ["needs/go", `needs/${needs}`]
 
-    it("reaches a server of grpc-go by every name and address", { tags }, async () => {
+    it("reaches a grpc-go server by every name and address", { tags }, async () => {
       const targets = hosts.map(host => `${host}:${PORTS.grpc}`)
       const { out, err } = await run("caller", ...command, ...targets)
       const lines = out.trimEnd().split("\n")
@@ -322,7 +323,7 @@ for url in sys.argv[1:]:
     })
   })
 
-  it("a WebSocket is opened by every name and address, and only with permission", async () => {
+  it("a WebSocket works by every name and address, and only with permission", async () => {
     const script = NODE_EACH(`url => new Promise((resolve, reject) => {
       const socket = new (require("${MODULES}/ws"))(url)
       socket.on("open", () => socket.send("text")).on("error", reject)
@@ -350,7 +351,7 @@ for host in sys.argv[1:]:
     expect((await run("stranger", PYTHON, "-c", script, ...bare.slice(0, 1))).out).not.toContain("250")
   })
 
-  it("psql asks a PostgreSQL by every name and address, and not without permission", {
+  it("psql queries PostgreSQL by every name and address, and only with permission", {
     tags: ["needs/postgresql"],
   }, async () => {
     const ask = (name: string, host: string, question: string) =>
@@ -361,12 +362,12 @@ for host in sys.argv[1:]:
         .poll(async () => ({ host, ...(await ask("caller", host, "select 6 * 7")) }), answers)
         .toMatchObject({ host, out: "42\n" })
     }
-    // Much in one answer.
+    // A large result.
     expect((await ask("caller", `server.${SPACE}`, "select repeat('x', 2000000)")).out.length).toBe(2_000_001)
     expect(await ask("stranger", `server.${SPACE}`, "select 1")).toMatchObject({ code: 2, out: "" })
   })
 
-  it.each(["-4", "-6"])("names resolve and are reached by curl %s", { tags: ["needs/curl"] }, async version => {
+  it.each(["-4", "-6"])("curl %s resolves and reaches every name", { tags: ["needs/curl"] }, async version => {
     const urls = hosts.slice(0, 3).map(host => `http://${host}:${PORTS.node}/`)
     const { out } = await run("caller", "curl", version, "-s", "-m", "15", "-w", " %{http_code}\\n", ...urls)
     const answer = expect.stringMatching(new RegExp(`${IDENTITY}.* 200$`))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the suites do with a cluster, using kubectl and helm. Requests are made in Pods.
+// Helpers of the suites that use kubectl and helm. Requests are made in Pods.
 
 import { execFile } from "node:child_process"
 import { readFileSync } from "node:fs"
@@ -11,7 +11,7 @@ export interface Ended {
   readonly err: string
 }
 
-/** An input that is a promise leaves standard input open until then. `heard` is called with each piece of output. */
+/** Standard input stays open until an input promise resolves. `heard` is called with each piece of output. */
 export function command(
   program: string,
   args: readonly string[],
@@ -36,7 +36,7 @@ export const tryKubectl = (
   heard?: (piece: string) => void,
 ): Promise<Ended> => command(inject("kubectl"), args, input, heard)
 
-/** The output; fails with what the program said. */
+/** Returns the output; throws with the program's error output if it fails. */
 export async function kubectl(...args: string[]): Promise<string> {
   return done(`kubectl ${args.join(" ")}`, await tryKubectl(args))
 }
@@ -62,7 +62,7 @@ export async function apply(...documents: readonly (object | string)[]): Promise
   return done("kubectl apply", await tryKubectl(["apply", "-f", "-"], text))
 }
 
-/** A file of samples/, with the images of this run. */
+/** A file of samples/ with the images of this run. */
 export function sample(path: string): string {
   return readFileSync(`samples/${path}`, "utf8")
     .replaceAll(/image: merlon-samples:\S+/g, `image: ${inject("samplesImage")}`)
@@ -90,7 +90,7 @@ export const CONFINED = {
   seccompProfile: { type: "RuntimeDefault" },
 }
 
-/** A container that answers on 8080 with what it was asked. */
+/** A container that echoes requests on 8080. */
 export function answering(fields: object = {}): object {
   return {
     name: "app",
@@ -103,7 +103,7 @@ export function answering(fields: object = {}): object {
   }
 }
 
-/** A workload outside the mesh, which calls as any process could. */
+/** Starts a workload outside the mesh, which calls as any process could. */
 export async function startCaller(): Promise<void> {
   const labels = { app: "caller" }
   await apply(namespace("outside"), {
@@ -121,7 +121,7 @@ export async function startCaller(): Promise<void> {
 const CALL = `fetch(process.argv[1], { headers: JSON.parse(process.argv[2]), signal: AbortSignal.timeout(15000) })
   .then(answer => console.log(answer.status), () => console.log(0))`
 
-/** The status of a request from outside of the mesh; 0 where no answer came. */
+/** The status of a request from outside the mesh; 0 without a response. */
 export async function status(url: string, headers: { readonly [name: string]: string } = {}): Promise<number> {
   const script = ["node", "-e", CALL, url, JSON.stringify(headers)]
   return Number(await kubectl("exec", "-n", "outside", "deploy/caller", "--", ...script))
@@ -135,7 +135,7 @@ export async function eventually(
   await expect.poll(() => status(url, headers), { timeout: 150_000, interval: 300 }).toBe(expected)
 }
 
-/** Where the API server listens itself, as `host:port`: an address that no Service and no Pod has. */
+/** The API server's own `host:port`, an address that belongs to no Service or Pod. */
 export async function apiServerAddress(): Promise<string> {
   const path = "jsonpath={.subsets[0].addresses[0].ip} {.subsets[0].ports[0].port}"
   const [host = "", port] = (await kubectl("get", "endpoints", "kubernetes", "-n", "default", "-o", path)).split(" ")
@@ -150,7 +150,10 @@ export function ready(kind: string, name: string, namespaceName: string): Promis
   return kubectl("rollout", "status", `${kind}/${name}`, "-n", namespaceName, "--timeout=150s")
 }
 
-/** Requests from the consumer by the mesh's routes, over mutual TLS, until what happens meanwhile is over; fails where one fails. */
+/**
+ * Sends requests from the consumer by the mesh's routes, over mutual TLS, until `meanwhile` is finished. Fails if a
+ * request fails.
+ */
 export async function underLoad(meanwhile: () => Promise<unknown>, requests = 200): Promise<void> {
   let isOver = false
   const happened = meanwhile().finally(() => {
@@ -160,7 +163,7 @@ export async function underLoad(meanwhile: () => Promise<unknown>, requests = 20
     do await callMany(requests)
     while (!isOver)
   }
-  // Both come to their end before the next thing is tried.
+  // Both must finish before the next test.
   const outcomes = await Promise.allSettled([load(), happened])
   for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason
 }
@@ -176,7 +179,10 @@ function answered(out: string): number {
   return [...out.matchAll(/^\S+ (\d+) /gm)].reduce((sum, [, count]) => sum + Number(count), 0)
 }
 
-/** What a network plugin does that the node's bridge does not: allows only the traffic to the address that the policy names. */
+/**
+ * Simulates a network plugin that enforces NetworkPolicies, unlike the node's bridge plugin: allows only traffic that
+ * the policy allows to the address.
+ */
 export async function enforceNetworkPolicy(name: string, place: string, address: string): Promise<void> {
   const policy = JSON.parse(await kubectl("get", "networkpolicy", name, "-n", place, "-o", "json"))
   const ports: readonly { readonly protocol: string; readonly port?: number; readonly endPort?: number }[] =

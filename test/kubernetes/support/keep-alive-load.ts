@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Load over kept connections: a program in a caller's Pod calls repeatedly until its standard input ends, and reports the
-// results. Half of the requests are POST, which a proxy must not retry once an application may have seen them.
+// Load over keep-alive connections: a program in a caller's Pod calls repeatedly until its standard input ends, and
+// reports the results. Half of the requests are POST, which a proxy must not retry once an application may have seen
+// them.
 
 import { tryKubectl } from "./cluster.js"
 
 export interface LoadResult {
   readonly answered: number
-  /** Answers that ended their connection: only a server that drains gives them. */
+  /** Responses that closed their connection, which only a draining server does. */
   readonly closing: number
-  /** Method, then status and reason of the caller's proxy, or the error of the connection. */
+  /** The method, with status and reason from the caller's proxy or the error of the connection. */
   readonly failed: readonly string[]
 }
 
-/** The caller outside of the mesh. */
+/** The caller outside the mesh. */
 const OUTSIDE = ["-n", "outside", "deploy/caller"]
 
 const CALLERS = 8
@@ -45,7 +46,7 @@ const PROGRAM = `
   const loops = Array.from({ length: ${CALLERS} }, (_, index) => loop(index % 2 === 0 ? "GET" : "POST"))
   Promise.all(loops).then(() => console.log(JSON.stringify(result)))`
 
-/** Calls the URL for as long as something happens, which begins when the first request was answered. */
+/** Calls the URL until `meanwhile`, which starts after the first response, is finished. */
 export async function keepAliveLoad(
   url: string,
   meanwhile: () => Promise<unknown>,

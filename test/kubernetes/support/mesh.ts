@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The setup of every suite but the page's: the mesh from the chart, the samples' workloads, and a caller outside the
-// mesh. Each suite ensures it, so that any of them can run alone; an existing setup costs a few seconds.
+// The setup of every suite except the page's: the mesh from the chart, the samples' workloads, and a caller outside the
+// mesh. Each suite ensures it, so that any of them can run alone. An existing setup costs a few seconds.
 
 import { apply, install, kubectl, ready, sample, startCaller } from "./cluster.js"
 
@@ -18,7 +18,7 @@ export async function startMesh(): Promise<void> {
   for (const [name, namespace] of WORKLOADS) await ready("deploy", name, namespace)
 }
 
-/** Every Pod of it, one after the other. */
+/** Restarts every Pod of `web`, one after the other. */
 export async function startWebAgain(): Promise<void> {
   const web = ["web-v1", "web-v2"]
   await kubectl("rollout", "restart", ...web.map(name => `deploy/${name}`), "-n", "app")

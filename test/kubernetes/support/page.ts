@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Types docs/kubernetes.md from its first block to its last, in one shell, with the kubectl of a folder.
+// Runs all command blocks of docs/kubernetes.md in one shell, with the kubectl in a folder.
 
 import { execFile } from "node:child_process"
 import { readFileSync } from "node:fs"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs of this machine for Pods of its own node, which has the machine's files: what Debian installed in /usr, Node
-// and packages of node_modules, grpcurl, and a Go program that is built here.
+// Programs of this machine for Pods of its own node, which shares the machine's files: Debian's files in /usr, Node and
+// packages of node_modules, grpcurl, and a Go program that is built here.
 
 import { execFileSync } from "node:child_process"
 import { existsSync, mkdirSync, realpathSync } from "node:fs"
@@ -11,7 +11,7 @@ import { answering } from "./cluster.js"
 const HERE = "test/kubernetes/programs"
 const BUILT = resolve(".cache/programs")
 
-/** Where the Pods find them. */
+/** The paths of the programs in the Pods. */
 export const NODE = "/node"
 export const MODULES = "/node_modules"
 export const GO_PROGRAM = "/programs/ordinary"
@@ -41,7 +41,7 @@ function mounts(): readonly { readonly path: string; readonly mountPath: string 
   ]
 }
 
-/** The fields of a Pod whose containers run programs of this machine, as a user that has a name there. */
+/** The fields of a Pod whose containers run programs of this machine, as a user that has a name on it. */
 export function withPrograms(...containers: readonly object[]): object {
   const files = mounts().map((mount, index) => ({ ...mount, name: `files-${index}` }))
   const volumeMounts = [

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Provides a cluster for the suites: the one of KUBECONFIG if set, else our own node with the images. With an external
-// cluster, MERLON_IMAGE and MERLON_SAMPLES_IMAGE name images that it can pull; use it for nothing else, since the suites
-// install, break and uninstall the mesh there.
+// Provides a cluster for the suites: the one of KUBECONFIG if set, otherwise our own node with the images. With an
+// external cluster, MERLON_IMAGE and MERLON_SAMPLES_IMAGE name images that it can pull. Use the cluster for nothing
+// else, because the suites install, break and uninstall the mesh there.
 
 import type { TestProject } from "vitest/node"
 import { buildImages, imagesOfThisTree } from "../node/images.js"
@@ -17,10 +17,10 @@ declare module "vitest" {
     readonly helm: string
     readonly image: string
     readonly samplesImage: string
-    /** Chart and image of the version that an upgrade starts from; empty where there is none. */
+    /** Chart and image of the version that an upgrade starts from; empty if there is none. */
     readonly chartBefore: string
     readonly imageBefore: string
-    /** The file with its process (see KubernetesNode); empty where the cluster is another's. */
+    /** The file with the kubelet's process id (see KubernetesNode); empty for an external cluster. */
     readonly kubelet: string
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a test observes of one policy and one proxy in a real mesh, in order. The test observes one thing after the other, so
-// each event lies between its neighbours. `npm run test:model` asks TLC whether the model explains a saved trace.
+// What a test observes of one policy and one proxy in a real mesh, in order. The test observes one event after the
+// other, so their order is certain. `npm run test:model` asks TLC whether the model explains a saved trace.
 
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -18,7 +18,7 @@ export class EnforcedTrace {
     this.events.push(event)
   }
 
-  /** Requests that were judged by a generation older than one that was Enforced before. */
+  /** Requests that were evaluated with a generation older than one that was Enforced before. */
   get judgedTooLate(): readonly string[] {
     let enforced = 0
     return this.events.flatMap(event => {
@@ -28,7 +28,7 @@ export class EnforcedTrace {
     })
   }
 
-  /** Into the folder that `MERLON_TRACES` names, if any. */
+  /** Saves the trace in the folder of `MERLON_TRACES`, if it is set. */
   save(name: string): void {
     const folder = process.env.MERLON_TRACES
     if (folder === undefined) return
@@ -38,7 +38,7 @@ export class EnforcedTrace {
   }
 }
 
-/** As a sequence of TLA+. */
+/** Formats the trace as a TLA+ sequence. */
 export function traceText(events: readonly TraceEvent[]): string {
   const record = (event: TraceEvent): string =>
     `[kind |-> "${event.kind}"${"generation" in event ? `, generation |-> ${event.generation}` : ""}]`

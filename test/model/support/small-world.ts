@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One policy, one proxy and one replica, made of the control plane's own code: delta sessions, proxy watches, the list of
-// connected proxies and the tally of a status. Nothing happens by itself: each event is one step. Beside it stands an
-// oracle, which knows from the events alone what may be claimed. In a world that `lags`, the replica learns of changes
-// late, and another one that does not lag may serve the proxy in between.
+// One policy, one proxy and one replica, built from the control plane's own code: delta sessions, proxy watches, the
+// list of connected proxies and the tally of a status. Nothing happens automatically: each event is one step. An oracle
+// derives from the events alone what may be claimed. In a world that `lags`, the replica learns of changes late, and
+// another replica that does not lag may serve the proxy in between.
 
 import { ConnectedProxies, type ProxySession } from "../../../packages/control/src/distribution/connected-proxies.js"
 import { ProxyWatch } from "../../../packages/control/src/distribution/proxy-watch.js"
@@ -44,7 +44,10 @@ export const LAGGING_EVENTS = EVERY_EVENT.filter(event => !ELSEWHERE.includes(ev
 export interface SmallWorldOptions {
   readonly versionOf: (generation: number) => string
   readonly lags?: boolean
-  /** A bug that the exploration must find: what was sent counts as if it had not been, or is not held back. */
+  /**
+   * A bug that the exploration must find: sent resources are not recorded, or a lagging replica does not hold them
+   * back.
+   */
   readonly bug?: "sent is ignored" | "served although it lags"
 }
 
@@ -59,7 +62,7 @@ interface Stream {
   readonly watch: ProxyWatch
   readonly down: Sent[]
   readonly up: { readonly sent: Sent; readonly accepted: boolean }[]
-  /** What the oracle knows to be acknowledged on it. */
+  /** The generation that the oracle knows to be acknowledged on this stream. */
   acknowledged: number | undefined
 }
 
@@ -67,22 +70,22 @@ export class SmallWorld {
   readonly #options: SmallWorldOptions
   readonly #proxies: ConnectedProxies
   readonly #soon: (() => void)[] = []
-  /** Stored, and as this replica knows it. */
+  /** The stored generation, and the generation that this replica knows. */
   #stored = 1
   #generation = 1
-  /** By which another replica says that the proxy judges. */
+  /** The generation that another replica reports as enforced by the proxy. */
   #enforcedElsewhere = 0
   #reads: (() => void)[] = []
   #view: ProxyView = { revision: 0, resources: new Map() }
   #tally: EnforcementTally
   #now = 0
   #pod = 1
-  /** As the replica has them, oldest first. */
+  /** The streams of the replica, oldest first. */
   #streams: Stream[] = []
-  /** The proxy's own one. */
+  /** The stream that the proxy itself uses. */
   #open: Stream | undefined
   readonly #held = new Map<string, string>()
-  /** By which the proxy judges; undefined while it has no configuration and rejects everything. */
+  /** The generation that the proxy enforces; undefined while it has no configuration and rejects everything. */
   #judges: number | undefined
 
   constructor(options: SmallWorldOptions) {
@@ -101,14 +104,14 @@ export class SmallWorld {
     this.#tally = this.#learn()
   }
 
-  /** False where the event cannot happen now. */
+  /** Returns false if the event cannot happen now. */
   do(event: Event): boolean {
     const happened = this.#step(event)
     while (this.#soon.length > 0) this.#soon.shift()?.()
     return happened
   }
 
-  /** What is claimed and must not be; undefined where all is well. */
+  /** Describes a false claim; undefined if there is none. */
   get violation(): string | undefined {
     const claimed = Math.max(this.#enforcedElsewhere, this.#tally.complete ? this.#generation : 0)
     if (this.#open === undefined || this.#judges === undefined || this.#judges >= claimed) return undefined
@@ -121,7 +124,7 @@ export class SmallWorld {
     return this.#tally.complete
   }
 
-  /** By the oracle: the newest stream of the Pod that exists has acknowledged exactly what is stored. */
+  /** The oracle: whether the newest stream of the existing Pod has acknowledged exactly the stored generation. */
   get mayBeClaimed(): boolean {
     return this.#streams.findLast(({ pod }) => pod === this.#pod)?.acknowledged === this.#generation
   }
@@ -256,7 +259,7 @@ export class SmallWorld {
     if (sent === undefined) return false
     if (accepted) {
       for (const { name, version } of sent.response.resources) this.#held.set(name, version)
-      // A response is complete: also where it says nothing, the proxy has now what there was.
+      // A response is complete: even if it contains no resources, the proxy now has everything of that generation.
       this.#judges = sent.generation
     }
     stream.up.push({ sent, accepted })
@@ -273,7 +276,7 @@ export class SmallWorld {
     return true
   }
 
-  /** The replica notices that a stream is gone. */
+  /** The replica notices that a stream is closed. */
   #forget(): boolean {
     const gone = this.#streams.find(stream => stream !== this.#open)
     if (gone === undefined) return false

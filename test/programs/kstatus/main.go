@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Kstatus reads a list of objects from standard input, as JSON, and prints the status of each as Flux and other tools compute
-// it, one in each line: Current, InProgress, Failed or Terminating.
+// it, one per line: Current, InProgress, Failed or Terminating.
 package main
 
 import (

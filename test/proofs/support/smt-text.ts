@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two policy sets as an SMT-LIB question: is there a request that they decide differently? Written naively from
-// docs/semantics.md for a small vocabulary, and without any of the prover's own code.
+// Translates two policy sets to an SMT-LIB question: is there a request that they decide differently? Written directly
+// from docs/semantics.md for a small vocabulary, without any of the prover's code.
 
 import type { Operation, Rule, Source } from "../../../packages/policy/src/resources/authorization-policy/definition.js"
 
@@ -9,16 +9,16 @@ export type Mode = "STRICT" | "PERMISSIVE" | "DISABLE"
 export interface SmallSet {
   readonly allow: readonly Rule[]
   readonly deny: readonly Rule[]
-  /** Requests about which a provider is asked. */
+  /** Requests for which a provider is asked. */
   readonly custom: readonly Rule[]
-  /** Of every port, and of some. */
+  /** The mTLS mode of all ports, and of single ports. */
   readonly mode: Mode
   readonly portModes: { readonly [port: number]: Mode }
-  /** A request without a token is rejected. */
+  /** Requests without a token are rejected. */
   readonly tokenRequired: boolean
 }
 
-/** More elements of a claim, and lines of a header, than conditions can tell apart. */
+/** More elements of a claim, and values of a header, than conditions can distinguish. */
 const ELEMENTS = ["g0", "g1", "g2", "g3"]
 const LINES = ["x0", "x1", "x2", "x3"]
 
@@ -62,17 +62,19 @@ ${LINES.map(name => `(assert (=> has-${name} http)) (assert (str.in_re ${name} (
 (define-fun spiffe () String (str.++ td "/ns/" ns "/sa/" sa))
 `
 
-/** `sat` if some request is decided differently. */
+/** The question is `sat` if some request is decided differently. */
 export function questionOf(one: SmallSet, other: SmallSet): string {
   return `${DOMAIN}(assert (not (= ${outcomeOf(one)} ${outcomeOf(other)})))`
 }
 
-/** 0: allowed, 1: denied, 2: without a token, 3: closed by the mode, 4: allowed if the provider does. */
+/**
+ * 0: allowed, 1: denied, 2: rejected without a token, 3: closed by the mTLS mode, 4: allowed if the provider allows it.
+ */
 function outcomeOf({ allow, deny, custom, tokenRequired, mode, portModes }: SmallSet): string {
   const denied = any(deny.map(rule => matches(rule, true)))
   const allowed = allow.length === 0 ? "true" : any(allow.map(rule => matches(rule, false)))
   const asked = any(custom.map(rule => matches(rule, true)))
-  // Only requests are asked about: a connection that such a rule matches is denied.
+  // Providers are only asked about requests: a connection that matches such a rule is denied.
   const verdict = `(ite (or ${denied} (and ${asked} (not http))) 1 (ite ${allowed} (ite ${asked} 4 0) 1))`
   const authenticated = tokenRequired ? `(ite (and http (not token)) 2 ${verdict})` : verdict
   const closed = Object.entries(portModes).reduce(
@@ -84,7 +86,7 @@ function outcomeOf({ allow, deny, custom, tokenRequired, mode, portModes }: Smal
 
 const closes = (mode: Mode): string => (mode === "STRICT" ? "(not peer)" : mode === "DISABLE" ? "peer" : "false")
 
-/** `onTcp`: what a field of HTTP counts as where there is no request. */
+/** `onTcp` is the value of HTTP fields if there is no request. */
 function matches({ from = [], to = [], when = [] }: Rule, onTcp: boolean): string {
   const ofHttp = (term: string): string => `(ite http ${term} ${onTcp})`
   const parts: string[] = []
@@ -105,7 +107,7 @@ function sourceOf(source: Source, ofHttp: Match): string {
     ...fieldOf([source.principals, source.notPrincipals, value => `(and peer ${text("spiffe", value)})`]),
     ...fieldOf([source.namespaces, source.notNamespaces, value => `(and peer ${text("ns", value)})`]),
     ...fieldOf([source.ipBlocks, source.notIpBlocks, address]),
-    // No proxy is trusted, so that the client is the peer.
+    // No proxy is trusted, so the client is the peer.
     ...fieldOf([source.remoteIpBlocks, source.notRemoteIpBlocks, address]),
     ...fieldOf([source.requestPrincipals, source.notRequestPrincipals, requestPrincipal]).map(ofHttp),
   ])
@@ -154,13 +156,13 @@ function requestPrincipal(value: string): string {
 
 const claim: Match = value => any(ELEMENTS.map(name => `(and has-${name} ${text(name, value)})`))
 
-/** An empty line is there, and `*` matches it. */
+/** An empty header value is present, and `*` matches it. */
 const line: Match = value => any(LINES.map(name => `(and has-${name} ${value === "*" ? "true" : text(name, value)})`))
 
 const hostOf: Match = value =>
   value === "*" ? "has-host" : `(and has-host ${text("host", value.toLowerCase().replace(/\.$/, ""))})`
 
-/** An address or a block. */
+/** Matches an address or a CIDR block. */
 function address(value: string): string {
   const [base = "", length] = value.split("/")
   const isSix = base.includes(":")
