@@ -69,7 +69,7 @@ function withoutDotParameters(path: string, decodeSlashes: boolean): string {
 function decodedByEnvoy(path: string): string {
   let decoded = ""
   let stray = Number.NEGATIVE_INFINITY
-  for (const { 0: piece, index } of path.matchAll(/%[0-9a-fA-F]{2}|[^]/g)) {
+  for (const { 0: piece, index } of path.matchAll(/%[0-9a-fA-F]{2}|./g)) {
     if (piece === "%") stray = decoded.length
     const unit = piece.replace(UNRESERVED, decodeEscape)
     decoded += unit
