@@ -41,8 +41,8 @@ const rootDeny = document("AuthorizationPolicy", "stop", { action: "DENY", rules
 
 it.each([
   ["rejects a change that might break an enforced invariant", [OPS, INVARIANT], OPEN, REJECTED],
-  ["warns of a change that might break an invariant in shadow mode", [OPS, SHADOW], OPEN, WARNED],
-  ["warns of a change that no invariant covers", [OPS], OPEN, WARNED],
+  ["warns about a change that might break an invariant in shadow mode", [OPS, SHADOW], OPEN, WARNED],
+  ["warns about a change that no invariant covers", [OPS], OPEN, WARNED],
   ["ignores an invariant of another namespace", [document("PolicyInvariant", "i", { always }, "bar")], OPEN, WARNED],
   [
     "rejects a change that might break an invariant of the root namespace",

@@ -145,7 +145,7 @@ describe("capture by Service", () => {
   it.each([
     ["xserver itself does not answer", { application: "silent", xserver: "silent" }, after(3_600)],
     ["the application may not listen yet", { application: "refused" }, after(10)],
-  ] as const)("says nothing while %s, and tries again soon", async (_, reached, now) => {
+  ] as const)("writes nothing while %s, and retries soon", async (_, reached, now) => {
     const { client, tried } = keep({ pods: [pod()] }, reached, now)
     await expect.poll(() => tried.length, { timeout: 60_000 }).toBeGreaterThanOrEqual(4)
     expect(client.writes).toEqual([])

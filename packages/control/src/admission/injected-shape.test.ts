@@ -102,7 +102,11 @@ test.each<[string, TestPod, string, Partial<InjectionOptions>?]>([
     "`volumeMounts` differs",
   ],
   ["other volumes", { ...OURS, spec: { ...OURS.spec, volumes: [] } }, "`merlon-credentials`"],
-  ["no capture", { ...OURS, spec: { ...OURS.spec, initContainers: [] } }, "`merlon-init` is not what injection writes"],
+  [
+    "a missing capture container",
+    { ...OURS, spec: { ...OURS.spec, initContainers: [] } },
+    "`merlon-init` is not what injection writes",
+  ],
   ["a capture of other ports", changed(OURS, "merlon-init", { args: ["capture", "--map", ""] }), "`args[2]` differs"],
   [
     "captured calls that leave out inbound ports",
@@ -119,9 +123,13 @@ test.each<[string, TestPod, string, Partial<InjectionOptions>?]>([
     captureArgs("capture", "--map", "8080:15080", ...OUTBOUND, "--map", ""),
     "`args` differs",
   ],
-  ["no captured calls although the Pod requests them", captureArgs("capture", "--map", "8080:15080"), "`args` differs"],
   [
-    "only an inbound proxy although calls are captured",
+    "a capture without the calls that the Pod requests",
+    captureArgs("capture", "--map", "8080:15080"),
+    "`args` differs",
+  ],
+  [
+    "a proxy for inbound only although calls are captured",
     changed(CAPTURING, "merlon-xserver", { args: OURS.spec.containers[0]?.args }),
     "`merlon-xserver` is not what injection writes",
   ],
@@ -164,7 +172,11 @@ test.each<[string, TestPod, string, Partial<InjectionOptions>?]>([
     },
     "`merlon.dev/bootstrap`",
   ],
-  ["no label for the NetworkPolicy", { ...OURS, metadata: { ...OURS.metadata, labels: {} } }, "`merlon.dev/capture`"],
+  [
+    "a missing label for the NetworkPolicy",
+    { ...OURS, metadata: { ...OURS.metadata, labels: {} } },
+    "`merlon.dev/capture`",
+  ],
   [
     "a sidecar before the capture",
     {
@@ -252,7 +264,7 @@ test.each<[string, TestPod, string | undefined]>([
     "`debug` has the capability",
   ],
   ["a privileged debug container", debugging({ privileged: true }), "`debug` is privileged"],
-])("on a running Pod, a change of %s", async (_, object, because) => {
+])("validates a change of %s on a running Pod", async (_, object, because) => {
   const subresource = object.spec.ephemeralContainers === undefined ? "" : "ephemeralcontainers"
   const message = await asked(object, { operation: "UPDATE", oldObject: OURS, subresource })
   if (because === undefined) expect(message).toBe(undefined)

@@ -10,7 +10,7 @@ test.each<[string, string, number, number, boolean]>([
   ["brackets and commas in a string", '["[[[[,,,,:::"]', 1, 2, false],
   ["escaped quotes", '["\\"[[[","\\\\"]', 1, 3, false],
   ["a text that ends in a string", '["a', 1, 2, false],
-])("%s", (_, text, depth, values, expected) => {
+])("measures %s", (_, text, depth, values, expected) => {
   expect(exceedsJson(Buffer.from(text), { depth, values })).toBe(expected)
 })
 

@@ -32,6 +32,6 @@ it.each([
   ["one of the control plane", { namespace: "merlon-system", labels: {}, proxied: false }, false],
   ["one of the cluster", { namespace: "kube-system", labels: {}, proxied: false }, false],
   ["one in a namespace that is not known yet", { namespace: "new", labels: {}, proxied: false }, true],
-])("%s: a member is %s", (_, workload, expected) => {
+])("decides about membership of %s", (_, workload, expected) => {
   expect(members.isMember(workload)).toBe(expected)
 })

@@ -31,7 +31,7 @@ test.each<[string, TestPod, Partial<InjectionOptions>, boolean]>([
   ["the Pod requests it against the mesh", CAPTURED, { outbound: "off" }, true],
   ["the Pod opts out", annotated({ [PROXY]: "false" }), MESH, false],
   ["the Pod requests an http_proxy", annotated({ [PROXY]: "true" }), MESH, false],
-])("captures calls if %s: %#", (_, before, options, captured) => {
+])("decides whether to capture calls if %s", (_, before, options, captured) => {
   for (const sidecar of [{}, NATIVE]) {
     const { after, warnings } = injected(before, { ...options, ...sidecar })
     expect(find(after, "merlon-xserver")?.args).toEqual(captured ? PROXY_ARGS : XSERVER_ARGS)
@@ -150,7 +150,7 @@ test.each<[Record<string, string>, string]>([
   }
 })
 
-describe("warns without capturing", () => {
+describe("warnings without capture", () => {
   const SIDECAR = app({ name: "logs", ports: [], restartPolicy: "Always" })
 
   test.each<[string, TestPod, Partial<InjectionOptions>, string]>([

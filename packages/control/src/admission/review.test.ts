@@ -17,11 +17,11 @@ describe("reading a review", () => {
   it.each<[string, unknown, RegExp]>([
     ["another kind", { kind: "Pod" }, /no AdmissionReview/],
     ["another version", { ...valid, apiVersion: "admission.k8s.io/v1beta1" }, /only `admission.k8s.io\/v1`/],
-    ["no request", { ...valid, request: null }, /request.uid/],
+    ["a missing request", { ...valid, request: null }, /request.uid/],
     ["a list as request", { ...valid, request: [] }, /request.uid/],
     ["an endless uid", request({ uid: "u".repeat(1000) }), /request.uid/],
     ["an unknown operation", request({ operation: "PATCH" }), /request.operation/],
-    ["no kind", request({ kind: { group: 1 } }), /request.kind/],
+    ["a missing kind", request({ kind: { group: 1 } }), /request.kind/],
   ])("rejects %s", (_, body, message) => {
     expect(readReview(JSON.stringify(body))).toMatch(message)
   })

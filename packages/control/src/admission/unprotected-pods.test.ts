@@ -41,7 +41,7 @@ test.each<[string, KubernetesObject, string | undefined]>([
     podOf("in/a", { annotations: { "inbound.merlon.dev/undeclared": "pass" } }),
     "can be reached past its xserver (ports that it does not declare pass unjudged)",
   ],
-])("a Pod that %s", (_, pod, problem) => {
+])("checks a Pod that %s", (_, pod, problem) => {
   const found = unprotectedPods([pod], NAMESPACES, names)
   expect(found.map(one => one.problem)).toEqual(problem === undefined ? [] : [expect.stringContaining(problem)])
 })

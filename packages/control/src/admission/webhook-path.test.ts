@@ -18,7 +18,7 @@ test.each([
   ["of the next hour, by another clock", NOW + HOUR, SECRET, "/validate"],
   ["of two hours ago", NOW - 2 * HOUR, SECRET, undefined],
   ["made with another secret", NOW, OTHER, undefined],
-])("a path %s", (_, at, secret, expected) => {
+])("checks a path %s", (_, at, secret, expected) => {
   expect(openPath([SECRET], registeredPath(secret, "/validate", at), NOW)).toBe(expected)
 })
 

@@ -129,7 +129,7 @@ describe("the webhook server", () => {
     ["a body that is not JSON", "/validate", "{", {}, 400],
     ["another document", "/validate", "{}", {}, 400],
     ["another content type", "/validate", BODY, { headers: { "content-type": "text/plain" } }, 415],
-    ["no content type", "/validate", BODY, { headers: {} }, 415],
+    ["a missing content type", "/validate", BODY, { headers: {} }, 415],
     ["a GET", "/validate", "", { method: "GET" }, 405],
     ["an unknown path", "/nothing", BODY, {}, 404],
     ["JSON that is nested too deeply", "/validate", `${"[".repeat(200)}${"]".repeat(200)}`, {}, 413],

@@ -101,7 +101,7 @@ describe("a shard of the ledger", () => {
     expect(LedgerShard.decode(Buffer.from("hello"), 4_000).since).toBeUndefined()
   })
 
-  it("keeps a quiet workload's calls when another one calls much", () => {
+  it("keeps a quiet workload's calls when another one calls a lot", () => {
     const shard = new LedgerShard()
     shard.take(batch({ calls: [call({ workload: "foo/quiet", lastSeen: 1_500 })] }), 5_000)
     const calls = Array.from({ length: 2_000 }, (_, port) => call({ workload: "foo/loud", port, lastSeen: 3_000 }))

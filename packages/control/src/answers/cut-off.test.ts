@@ -67,7 +67,10 @@ it.each<[string, Change]>([
   ["of another port", { after: peers("p", { ...web, portLevelMtls: { 9090: { mode: "STRICT" } } }) }],
   ["of another namespace", { after: peers("strict", { mtls: { mode: "STRICT" } }, "bar") }],
   ["that an exception overrides", { stored: [EXCEPTION], after: STRICT }],
-  ["that was STRICT before", { before: STRICT, after: peers("strict", { ...web, mtls: { mode: "STRICT" } }) }],
+  [
+    "to a port that was STRICT before",
+    { before: STRICT, after: peers("strict", { ...web, mtls: { mode: "STRICT" } }) },
+  ],
   ["that makes mTLS optional", { before: STRICT, after: peers("strict", { mtls: { mode: "PERMISSIVE" } }) }],
   ["of another kind", { after: document("AuthorizationPolicy", "a", { rules: [{}] }) }],
   ["when all callers use TLS", { after: STRICT, calls: [call({ tls: true })] }],

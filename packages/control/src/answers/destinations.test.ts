@@ -30,7 +30,7 @@ describe("a destination", () => {
     ["outside of the cluster", { inMesh: false, destination: "192.0.2.1:80" }, { place: "outside" }],
     ["by a name outside of the mesh", { inMesh: false, destination: "example.com:443" }, { place: "outside" }],
     ["over IPv6", { inMesh: false, destination: "[2001:db8::1]:80" }, { place: "outside" }],
-  ])("%s is placed", (_, part, expected) => {
+  ])("%s is classified", (_, part, expected) => {
     const { place, to, workload } = placed(part)
     expect({ place, to, workload }).toEqual({ to: undefined, workload: "app/shop-1", ...expected })
   })

@@ -79,12 +79,12 @@ it("counts only rules that can apply to the proxy's namespace", () => {
   expect(used.sort()).toEqual(["AuthorizationPolicy/foo/own", "AuthorizationPolicy/merlon-system/all"])
 })
 
-describe("calls by workloads", () => {
+describe("a query for called destinations", () => {
   const CALLED: CalledDestination = {
     ...{ destination: "web.app:80", inMesh: true, transport: "mtls", count: 1, failures: 0, firstSeen: 1, lastSeen: 2 },
   }
 
-  it("is asked only of proxies that handle calls, and attributed to them", async () => {
+  it("goes only to proxies that handle calls, and attributes answers to them", async () => {
     const { observers, session, asked, open } = stage()
     open("foo/old")
     const answer = observers.destinations(() => true)
@@ -93,7 +93,7 @@ describe("calls by workloads", () => {
     expect(await answer).toEqual({ destinations: [{ proxy: "foo/a", called: CALLED }], asked: 1, known: 1 })
   })
 
-  it("is empty if a proxy answers something else or disconnects", async () => {
+  it("has no result if a proxy answers something else or disconnects", async () => {
     const { observers, session } = stage()
     const first = observers.destinations(() => true)
     session.heard({ kind: "answer", inquiry: 1, decisions: [] })
@@ -104,7 +104,7 @@ describe("calls by workloads", () => {
     expect((await second).destinations).toEqual([])
   })
 
-  it("is not asked of other proxies", async () => {
+  it("does not go to other proxies", async () => {
     const { observers, asked } = stage()
     expect(await observers.destinations(() => false)).toEqual({ destinations: [], asked: 0, known: 0 })
     expect(asked).toEqual([])

@@ -55,10 +55,10 @@ it.each([
   ["by mTLS", [FIRST], "ready", "every allowed call used mTLS"],
   ["also in plaintext", [CALL, plain], "waiting", "1 plaintext caller"],
   ["in plaintext and denied", [FIRST, { ...plain, verdict: "deny" }], "ready", "every allowed call used mTLS"],
-  ["and all were denied", [{ ...plain, verdict: "deny" }], "unknown", "every observed call was denied"],
+  ["only with denials", [{ ...plain, verdict: "deny" }], "unknown", "every observed call was denied"],
   ["long ago", [{ ...plain, lastSeen: 400 }], "unknown", "no call was observed"],
   ["not at all", [], "unknown", "no call was observed"],
-] as const)("of a workload that was called %s", (_, calls, state, why) => {
+] as const)("concludes for a workload that was called %s", (_, calls, state, why) => {
   expect(judged(calls)).toEqual([state, expect.stringContaining(why)])
 })
 
@@ -73,7 +73,7 @@ it.each([
   ["something was forgotten within the window", { since: 100, forgottenUntil: 500 }, "unknown"],
   ["the ledger began after the window", { since: 501, forgottenUntil: undefined }, "unknown"],
   ["the ledger could not be read", { since: undefined, forgottenUntil: undefined }, "unknown"],
-] as const)("of calls by mutual TLS where %s", (_, observed, state) => {
+] as const)("concludes for mTLS calls if %s", (_, observed, state) => {
   expect(judged([FIRST], [], true, observed)[0]).toBe(state)
 })
 

@@ -37,7 +37,7 @@ describe("the files of a plugged-in authority", () => {
     ["with the file names of a TLS Secret", tls(INTERMEDIATE)],
     ["with a chain that begins with the certificate itself", own(INTERMEDIATE, INTERMEDIATE.certificateChain + A.root)],
     ["with an empty chain", own(INTERMEDIATE, "\n")],
-    ["of a root that signs workloads itself", own(A)],
+    ["if the root signs workloads itself", own(A)],
   ])("are read %s", (_, record) => {
     const read = readPluggedIn(files(record), NOW)
     expect(read).toMatchObject({ ok: true })
@@ -63,14 +63,14 @@ describe("a replacement of a plugged-in authority", () => {
   const authority = (keys: AuthorityKeys, root = keys.root) => new CertificateAuthority({ ...keys, root }, NOW)
 
   it.each<[string, CertificateAuthority, CertificateAuthority, string | undefined]>([
-    ["another intermediate of the root", authority(INTERMEDIATE), authority(SECOND), undefined],
-    ["the same with a further root", authority(A), authority(A, A.root + B.root), undefined],
-    ["a signer whose root is trusted", authority(A, A.root + B.root), authority(B, A.root + B.root), undefined],
-    ["the same without an unneeded root", authority(B, A.root + B.root), authority(B), undefined],
-    ["not another root", authority(A), authority(B), "added and removed at once"],
-    ["not a swap of a further root", authority(A, A.root + B.root), authority(A, A.root + C.root), "at once"],
-    ["not a signer with a new root", authority(A), authority(B, A.root + B.root), "does not trust yet"],
-  ])("may be %s", (_, current, next, error) => {
+    ["may be another intermediate of the root", authority(INTERMEDIATE), authority(SECOND), undefined],
+    ["may be the same with a further root", authority(A), authority(A, A.root + B.root), undefined],
+    ["may be a signer whose root is trusted", authority(A, A.root + B.root), authority(B, A.root + B.root), undefined],
+    ["may be the same without an unneeded root", authority(B, A.root + B.root), authority(B), undefined],
+    ["must not be another root", authority(A), authority(B), "added and removed at once"],
+    ["must not swap a further root", authority(A, A.root + B.root), authority(A, A.root + C.root), "at once"],
+    ["must not be a signer with a new root", authority(A), authority(B, A.root + B.root), "does not trust yet"],
+  ])("%s", (_, current, next, error) => {
     expect(replacementError(current, next)).toEqual(error === undefined ? undefined : expect.stringContaining(error))
   })
 })

@@ -96,7 +96,7 @@ describe("the Secret with the root", () => {
     expect(await replaceRootSecret(stage.rootSettings, opened, opened.stored)).toBeUndefined()
   })
 
-  it("reads back in every phase", () => {
+  it("survives a round trip in every phase", () => {
     const stage = new Stage()
     const [a, b] = [stage.root(), stage.root()]
     const standing = { current: a, since: 5, demand: "x" }

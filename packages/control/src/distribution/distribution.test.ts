@@ -169,7 +169,7 @@ test.each<[string, Caller, string, boolean]>([
   ["a pod of another service account of its namespace", unbound(), "foo/other", false],
   ["a pod of another namespace", unbound({ namespace: "bar" }), "foo/a", false],
   ["another pod than its token's", caller({ pod: "b" }), "foo/a", false],
-])("accepts reports for %s only from its own proxy", (_, who, id, may) => {
+])("decides whether a caller may report for %s", (_, who, id, may) => {
   expect(setUp().distribution.speaksFor(who, id)).toBe(may)
 })
 

@@ -76,7 +76,7 @@ test.each<[string, ClientNode, string | undefined]>([
   ["the stream if its report is not an address", node({ address: "; rm -rf" }), "127.0.0.1"],
   ["the stream if its report is not a string", node({ address: { a: 1 } }), "127.0.0.1"],
   ["the stream as plain IPv4", node({}, "::ffff:10.0.0.4"), "10.0.0.4"],
-  ["nothing", node({}, "unix:/x"), undefined],
+  ["neither if both are unusable", node({}, "unix:/x"), undefined],
 ])("takes the address from %s", async (_, from, expected) => {
   const { presence, status, ready } = setUp()
   presence.enforcing(KEY, from)

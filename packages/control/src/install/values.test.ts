@@ -20,7 +20,7 @@ describe("the values of an installation", () => {
     ["an unknown name", { replica: 3 }, "there is no value `replica`; did you mean `replicas`?"],
     ["an unknown nested name", { networkPolicy: { enable: true } }, "did you mean `networkPolicy.enabled`?"],
     ["a string for a number", { replicas: "three" }, 'the value `replicas` must be an integer; it is `"three"`'],
-    ["no replica", { replicas: 0 }, "must be at least 1"],
+    ["zero replicas", { replicas: 0 }, "must be at least 1"],
     ["a word that is not a choice", { capture: "magic" }, "must be one of redirect, service"],
     ["an image without a version", { image: "registry:5000/merlon" }, "the value `image` must match"],
     ["a scalar for a mapping", { dashboards: true }, "the value `dashboards` must be a mapping"],

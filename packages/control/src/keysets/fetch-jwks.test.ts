@@ -43,7 +43,7 @@ it("returns the keys and their lifetime", async () => {
   expect(issuer.asked).toEqual(["/keys?tenant=1"])
 })
 
-describe("a misbehaving server is cheap to handle and named", () => {
+describe("a misbehaving server is limited and reported", () => {
   const drip: Answer = (_, response) => {
     response.writeHead(200)
     const timer = setInterval(() => response.write(" "), 10)

@@ -60,7 +60,7 @@ describe("choosing a connection", () => {
       /knows no context `two`; there are `one`/,
     ],
     [
-      "no current context",
+      "a missing current context",
       () => ({ kubeconfig: file({ ...config({}), "current-context": "" }), env: none }),
       /no current context.*`--context`.*`one`/,
     ],

@@ -17,8 +17,8 @@ function roles(uid: string | undefined | Error): Pick<KubernetesClient, "get"> {
 }
 
 it.each([
-  ["there is none", undefined],
-  ["it may not be read", new Error("forbidden")],
+  ["the role does not exist", undefined],
+  ["the role may not be read", new Error("forbidden")],
 ])("there is no owner if %s", async (_, uid) => {
   expect(ownedBy(await roleAsOwner(roles(uid), "merlond"))).toEqual({})
 })

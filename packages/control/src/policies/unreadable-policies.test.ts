@@ -15,7 +15,7 @@ function stored(kind: Kind, name: string, spec: object): KubernetesObject {
   return { apiVersion: `${group}/${names.version}`, kind, metadata, spec }
 }
 
-it("are counted by what is in effect instead", () => {
+it("counts unreadable policies by what is in effect instead", () => {
   const policies = new StoredPolicies({ names, onInvalid: () => undefined })
   const rules = (path: string) => ({ action: "DENY", rules: [{ to: [{ operation: { paths: [path] } }] }] })
   const counts = (): object => Object.fromEntries(unreadablePolicies(policies.items.values()))

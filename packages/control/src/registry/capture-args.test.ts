@@ -10,7 +10,7 @@ it("reads the arguments that injection writes", () => {
 })
 
 test.each<[string, unknown]>([
-  ["nothing", undefined],
+  ["missing arguments", undefined],
   ["another command", ["xserver", "--map", ""]],
   ["a flag twice", ["capture", "--map", "8080:15080", "--map", ""]],
   ["a flag with its value in one argument", ["capture", "--map", "", "--undeclared=pass"]],

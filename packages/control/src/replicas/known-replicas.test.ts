@@ -96,7 +96,7 @@ it("abandons Leases that are not renewed for half a minute, but never its own", 
   expect(known.others.map(({ name }) => name)).toEqual(["b", "c"])
 })
 
-it("abandons a replica at once that is known to have stopped", () => {
+it("abandons at once a replica that is known to have stopped", () => {
   const { known } = stage(lease("b", "10.0.0.2:1", "over-1"))
   expect(known.abandoned).toEqual(["merlon-replica-b"])
 })

@@ -191,7 +191,7 @@ describe("a server must be a control plane too", () => {
     ["of another identity", root.credentials("spiffe://cluster.local/ns/foo/sa/web"), "no control plane"],
     ["with a workload's certificate", root.credentials(identity.uri, "web.foo.svc"), "a workload's"],
     ["of another root", new Root().credentials(), /certificate|unable|self/],
-  ] as const)("one %s is not asked", async (_, credentials, told) => {
+  ] as const)("a server %s gets no query", async (_, credentials, told) => {
     const asked = vi.fn(async () => ({}))
     const replica = await serve({ credentials: () => credentials, answer: asked })
     await expect(caller().ask(replica, "/v1/x", query)).rejects.toThrow(told)

@@ -157,7 +157,7 @@ describe("addresses that require mTLS", () => {
       },
       [],
     ],
-  ])("are: %s", (_, change, expected) => {
+  ])("%s", (_, change, expected) => {
     // Once for a new watch, and once for a watch that began before the change.
     const after = world()
     change(after)

@@ -69,7 +69,7 @@ describe("Accepted", () => {
     ["a policy", inputs(allow), "True Valid: allows every request, on 3 workloads in `foo`"],
     ["one workload", inputs(allow, { reach: reach(1) }), "True Valid: allows every request, on 1 workload in `foo`"],
     [
-      "a shadow",
+      "a shadow policy",
       inputs(shadow),
       "True Valid: observes without enforcing: allows every request, on 3 workloads in `foo`",
     ],
@@ -157,7 +157,7 @@ describe("Enforced", () => {
       "False NoProxies: enforced nowhere: no workload that it selects has an xserver",
     ],
     [
-      "a shadow",
+      "a shadow policy",
       inputs(shadow, count({ enforcing: 12 })),
       "True Shadow: in shadow mode (not enforced): evaluated by 12 of 12 proxies at generation 7",
     ],

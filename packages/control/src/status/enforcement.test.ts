@@ -26,7 +26,7 @@ test.each<[string, ProxyRecord | undefined, ProxyStanding]>([
   ["rejected its keys", record({ "policy/p": "2" }, ["keys/k"]), "rejected"],
   ["rejected something else", record({ "policy/p": "1" }, ["policy/q"]), "waiting"],
   ["rejected it once and enforces it now", record({ "policy/p": "2", "keys/k": "1" }, ["policy/p"]), "enforcing"],
-])("a proxy that %s", (_, proxy, standing) => {
+])("classifies a proxy that %s", (_, proxy, standing) => {
   expect(standingOf(proxy, expected)).toBe(standing)
 })
 

@@ -33,7 +33,7 @@ test.each<[string, object, string[], string[]]>([
   ["a Service by name", split({ host: "web", name: "api" }), ["foo/api-1"], []],
   ["no such Service", split({ host: "wbe" }), [], ["`wbe`"]],
   ["a Service without endpoints", { hosts: ["empty"] }, [], ["`empty`"]],
-])("%s", (_, spec, workloads, missing) => {
+])("finds the workloads of %s", (_, spec, workloads, missing) => {
   const reach = meshServiceReach(document("MeshService", "m", spec) as MeshService, directory, "cluster.local")
   expect([...reach.workloads.keys()]).toEqual(workloads)
   expect(reach.missing).toEqual(missing)

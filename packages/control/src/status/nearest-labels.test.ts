@@ -13,7 +13,7 @@ test.each<[string, { [key: string]: string }, string | undefined]>([
   ["a misspelt key", { aap: "httpbin" }, "`app=httpbin` (`foo/httpbin-1`)"],
   ["one label right, one unknown", { app: "web", tier: "gold" }, "`app=web` (`foo/web-1`)"],
   ["nothing similar", { component: "database" }, undefined],
-])("%s", (_, wanted, expected) => {
+])("suggests the nearest labels: %s", (_, wanted, expected) => {
   expect(nearestLabels(wanted, workloads)).toBe(expected)
 })
 

@@ -138,6 +138,6 @@ test.each<[string, readonly object[], number, { readonly [type: string]: string 
         "False TargetNotFound: no authorizer in `foo` has the label `merlon.dev/http-route=public` of the HTTPRoute public",
     },
   ],
-])("the conditions of a policy that names targets %s", (_, targets, workloads, expected) => {
+])("writes the conditions of a policy that names targets %s", (_, targets, workloads, expected) => {
   expect(said(targets, workloads)).toEqual(expected)
 })

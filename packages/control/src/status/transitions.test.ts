@@ -23,6 +23,6 @@ test.each<[string, Status | undefined, Status, string[]]>([
   ["keys that recovered", one("JwksReady", "False", "NoKeys"), one("JwksReady", "True", "Ready"), ["JwksRecovered"]],
   ["keys that arrived", one("JwksReady", "Unknown", "Fetching"), one("JwksReady", "True", "Ready"), []],
   ["progress", one("Enforced", "False", "Waiting"), one("Enforced", "True", "AllProxies"), []],
-])("%s", (_, before, after, expected) => {
+])("writes Events for %s", (_, before, after, expected) => {
   expect(eventsBetween(before, after).map(({ reason }) => reason)).toEqual(expected)
 })

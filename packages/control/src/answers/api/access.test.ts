@@ -33,9 +33,9 @@ it("asks the cluster about the user and the request", async () => {
 test.each([
   ["denied", { allowed: false }],
   ["explicitly denied, though another authorizer allows", { allowed: true, denied: true }],
-  ["no answer", undefined],
+  ["empty", undefined],
   ["allowed by a value that is not a boolean", { allowed: "true" }],
-])("forbids what is %s", async (_, status) => {
+])("rejects a request if the review is %s", async (_, status) => {
   await expect(permit(clusterThatSays(status).client, JANE, REQUEST)).rejects.toThrow(
     'User "jane" cannot list resource "calls"',
   )

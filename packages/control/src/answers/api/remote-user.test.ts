@@ -136,7 +136,7 @@ it("rejects an authority that is not valid yet, even if the certificate is", asy
 })
 
 test.each([
-  ["no user", {}],
+  ["missing headers", {}],
   ["an empty user", { "x-remote-user": "" }],
 ])("finds no user in %s", async (_, headers) => {
   expect(await ask(headers, front)).toBeUndefined()
