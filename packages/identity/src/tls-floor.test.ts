@@ -31,7 +31,7 @@ afterAll(() => {
 })
 
 function agreed(options: ConnectionOptions): Promise<string> {
-  const { port } = server.address() as AddressInfo // a TCP server has this form
+  const { port } = server.address() as AddressInfo // TCP servers have this form
   return new Promise(resolve => {
     const socket = connect({ host: "127.0.0.1", port, rejectUnauthorized: false, ...options })
     socket.once("secureConnect", () => {

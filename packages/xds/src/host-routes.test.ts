@@ -179,6 +179,6 @@ function replaced(tree: unknown, [key, ...rest]: readonly string[], value: unkno
   if (key === undefined) return value
   if (Array.isArray(tree))
     return tree.map((item, index) => (String(index) === key ? replaced(item, rest, value) : item))
-  const object = Object.entries(tree as object) // Paths contain only mappings and lists.
+  const object = Object.entries(tree as object) // paths contain only mappings and lists
   return Object.fromEntries(object.map(([name, item]) => [name, name === key ? replaced(item, rest, value) : item]))
 }

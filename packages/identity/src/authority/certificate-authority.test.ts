@@ -158,7 +158,7 @@ describe("a workload's certificate", () => {
     }))
     const listener = createServer({ ...server, requestCert: true, rejectUnauthorized: true }).listen(0, "127.0.0.1")
     await once(listener, "listening")
-    const port = (listener.address() as AddressInfo).port // a TCP server has this form
+    const port = (listener.address() as AddressInfo).port // TCP servers have this form
     const socket = connect({ ...client, port, host: "127.0.0.1", checkServerIdentity: () => undefined })
     const [peer] = (await once(listener, "secureConnection")) as [TLSSocket] // documented by node:tls
     expect(peer.authorized).toBe(true)

@@ -295,7 +295,7 @@ describe.each(["http/1.1", "h2"] as const)("mTLS with %s", version => {
   it("shows the client's certificate", async () => {
     const { pool, accepted } = await start(secure, (_, response) => response.end("ok"))
     expect(await send(pool).ended).toBe("ok")
-    const [socket] = accepted as TLSSocket[] // The server emits TLS sockets.
+    const [socket] = accepted as TLSSocket[] // the server emits TLS sockets
     expect(socket?.getPeerCertificate().subjectaltname).toBe(`URI:${CLIENT_ID}`)
     expect(socket?.alpnProtocol).toBe(version)
   })

@@ -106,7 +106,7 @@ function allowed({ setHeaders, removeHeaders, removeParameters }: Extract<CheckA
 
 function denied({ status, body, headers }: Extract<CheckAnswer, { verdict: "deny" }>) {
   const value = create(DeniedHttpResponseSchema, {
-    status: create(HttpStatusSchema, { code: status as StatusCode }), // The enum's values are the HTTP status codes.
+    status: create(HttpStatusSchema, { code: status as StatusCode }), // its values are the HTTP status codes
     headers: headers.map(replacing),
     body,
   })

@@ -47,7 +47,7 @@ async function handshake(options: TlsOptions): Promise<string> {
   })
   server.listen(0, "127.0.0.1")
   await once(server, "listening")
-  const { port } = server.address() as AddressInfo // A TCP server has this form.
+  const { port } = server.address() as AddressInfo // TCP servers have this form
   rig = clientRig({ address: `127.0.0.1:${port}`, bundle: credentials.cert })
   rig.client.start()
   await vi.waitFor(() => expect(outcomes).not.toEqual([]), 90_000)

@@ -15,7 +15,7 @@ async function listening(host: string): Promise<{ readonly server: Server; reado
   const server = createServer().listen(0, host)
   closing.push(() => server.close())
   await once(server, "listening")
-  return { server, port: (server.address() as AddressInfo).port } // a TCP server has this form
+  return { server, port: (server.address() as AddressInfo).port } // TCP servers have this form
 }
 
 async function accepted(server: Server): Promise<Socket> {

@@ -53,7 +53,7 @@ export async function rawControlPlane(answer: (connection: RawConnection) => voi
   })
   server.listen(0, "127.0.0.1")
   await once(server, "listening")
-  const { port } = server.address() as AddressInfo // A TCP server has this form.
+  const { port } = server.address() as AddressInfo // TCP servers have this form
   return {
     authority,
     address: `127.0.0.1:${port}`,
