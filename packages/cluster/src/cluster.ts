@@ -102,7 +102,7 @@ async function assemble(
   await bootstrap(registry)
   const aggregator = new RoleAggregator(registry)
   await aggregator.start()
-  // Watches cannot start before the first start.
+  // No client has seen a revision from before the first start, so no watch may begin there.
   if (first) await store.compact(store.revision())
   await catalog.follow(store)
   const identity = new FrontProxyIdentity(credentials.frontProxy)

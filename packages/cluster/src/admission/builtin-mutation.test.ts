@@ -43,7 +43,7 @@ describe("the tolerations of a new Pod", () => {
   })
 })
 
-it("keeps the priority of a new Pod", () => {
+it("sets the priority of a new Pod unless it has one", () => {
   expect(mutated({ object: { spec: {} } })).toMatchObject({
     spec: { priority: 0, preemptionPolicy: "PreemptLowerPriority" },
   })

@@ -20,7 +20,7 @@ export class BackendError extends Error {}
 export class Backends {
   readonly #store: Store
   readonly #identity: FrontProxyIdentity
-  /** By what is trusted: certificate authority and server name. */
+  /** Keyed by what is trusted: certificate authority and server name. */
   readonly #agents = new Map<string, { readonly trusts: string; readonly agent: Agent }>()
 
   constructor(store: Store, identity: FrontProxyIdentity) {

@@ -55,7 +55,7 @@ export interface Offer {
 
 /**
  * Returns undefined if the client accepts nothing that can be offered. Protobuf is only for clients that accept nothing
- * else. Clients that prefer it accept JSON too, and responses are stored as JSON.
+ * else. Clients that prefer it accept JSON too, and every response is built as JSON first.
  */
 export function negotiate(header: string | undefined, offer: Offer): Accepted | undefined {
   if (header === undefined || header.trim() === "")

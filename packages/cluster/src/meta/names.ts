@@ -23,7 +23,7 @@ const bytes = (text: string): number => Buffer.byteLength(text)
 export function subdomainErrors(name: string): string[] {
   const out: string[] = []
   if (name.length > 253) out.push("must be no more than 253 characters")
-  // For a name that is too long, only the characters are checked, because the full expression would also fail.
+  // For a name that is too long, only its characters are checked.
   if (name.length <= 253 ? !subdomain.test(name) : !/^[a-z0-9.-]*$/.test(name)) out.push(SUBDOMAIN)
   return out
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The diff in the error of a rejected Pod update: both specs printed and compared line by line, with three lines of
-// context. Kubernetes prints its internal Go structs; Merlon prints the same lines with capitalised JSON names.
+// context. Kubernetes prints its internal Go structs; this server prints the same lines with capitalised JSON names.
 
 import { asArray, asObject, isObject, type Json } from "../../value.js"
 import { type TypeNode, typeNamed } from "../type-table.js"
