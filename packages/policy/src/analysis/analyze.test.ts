@@ -237,6 +237,22 @@ describe("analyze finds", () => {
   })
 })
 
+it("advises nothing in policies of Istio that only Merlon has, and takes every port for served", () => {
+  const istio = { ...mesh, dialect: "istio" } as const
+  const documents = [
+    jwt({ presence: "REQUIRED" }),
+    policy("open", {
+      selector: { matchLabels: { app: "dns" } },
+      rules: [{ to: [{ operation: { ports: ["9090"] } }] }],
+    }),
+  ]
+  const findings = analyze(documents, istio, [...workloads, dns])
+  expect(findings.map(({ code, fix }) => [code, fix])).toEqual([
+    ["token-not-required", "add an AuthorizationPolicy with `requestPrincipals`"],
+    ["udp-not-judged", "restrict it with a NetworkPolicy"],
+  ])
+})
+
 describe("analyze is silent about", () => {
   const spec: AuthorizationPolicySpec = {
     rules: [{ from: [{ source: { requestPrincipals: ["https://issuer.example/*"] } }] }],

@@ -13,7 +13,7 @@ import { TokenSpace } from "./token-space.js"
 
 export interface SpaceOptions {
   readonly mesh: MeshConfig
-  /** The ports that the workload serves; empty if unknown, so that any port may be one. */
+  /** The ports that the workload declares; empty if unknown, so that any port may be one. */
   readonly ports: readonly number[]
   /** What callers call the workload. */
   readonly host: string
@@ -64,7 +64,9 @@ export class Space {
       preferred: ["/"],
     })
     const others = (taken: ReadonlySet<string>) => String(anotherPort(taken))
-    this.port = choiceDimension("port", ports.map(String), ports.length === 0 ? others : undefined)
+    // A sidecar of Istio takes connections to every port, whether the Pod declares it or not.
+    const isOpen = ports.length === 0 || mesh.dialect === "istio"
+    this.port = choiceDimension("port", ports.map(String), isOpen ? others : undefined)
     const peers = ["default", namespace].map(ns => `${mesh.trustDomain}/ns/${ns}/sa/default`)
     this.peer = textDimension("peer", { language: IDENTITY, preferred: peers })
     this.token = new TokenSpace("", keys, issuers)

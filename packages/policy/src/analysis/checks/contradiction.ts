@@ -118,6 +118,8 @@ function neverMatches({ attribute: { name } }: Criterion, value: string, mesh: M
 
 function unservedPorts({ attribute, values, field }: Criterion, set: PolicySet, { scope }: Stated): string | undefined {
   if (attribute.name !== "destination.port" || set.workloads === undefined || scope === undefined) return undefined
+  // A sidecar of Istio takes connections to every port, whether the Pod declares it or not.
+  if (set.mesh.dialect === "istio") return undefined
   const ports = set.portsOf(scope)
   if (ports === undefined || values.some(value => ports.has(Number(value)))) return undefined
   return `no selected workload has one of the ports in \`${field}\` (${listed(values)}); they have ${listed([...ports].map(String))}, and the Service's port is not meant`

@@ -122,14 +122,17 @@ function issuerFix(issuer: string, near: readonly string[], issuers: ReadonlySet
 }
 
 export function tokensNotRequired(set: PolicySet, work: Work): Steps<readonly AnalysisFinding[]> {
+  // Istio ignores the field.
+  const hasPresence = set.mesh.dialect !== "istio"
   const requiring = set.rules.filter(rule => criteria(rule).some(aboutToken))
   const cost = ({ spec }: RequestAuthentication) => requiring.length + (spec.jwtRules ?? []).length
   const look = (policy: RequestAuthentication): readonly AnalysisFinding[] => {
     const rules = policy.spec.jwtRules ?? []
-    if (rules.some(({ presence }) => presence === "REQUIRED")) return []
+    if (hasPresence && rules.some(({ presence }) => presence === "REQUIRED")) return []
     if (requiring.some(({ scope }) => scopesMeet(scope, set.scopeOf(policy)))) return []
     const why = "an invalid token is denied, but nothing requires one: requests without a token are allowed"
-    const fix = "add an AuthorizationPolicy with `requestPrincipals`, or set `presence: REQUIRED` on the rule"
+    const byField = hasPresence ? ", or set `presence: REQUIRED` on the rule" : ""
+    const fix = `add an AuthorizationPolicy with \`requestPrincipals\`${byField}`
     return [analysisFinding("token-not-required", policy, "spec.jwtRules", why, fix)]
   }
   return each(verifiers(set), work, { cost, place: policy => limited(policy, "spec.jwtRules"), look })

@@ -19,7 +19,8 @@ export function udpNotJudged(set: PolicySet, work: Work): Steps<readonly Analysi
     const open = set.reached(set.scopeOf(policy)).find(({ udpPorts = [] }) => udpPorts.length > 0)
     if (open === undefined) return []
     const why = `\`${open.namespace}/${open.name}\` takes UDP at ${(open.udpPorts ?? []).join(", ")}, which no policy judges`
-    const fix = "deny UDP in the mesh (`--udp refuse`), or restrict it with a NetworkPolicy"
+    const byMesh = set.mesh.dialect === "istio" ? "" : "deny UDP in the mesh (`--udp refuse`), or "
+    const fix = `${byMesh}restrict it with a NetworkPolicy`
     return [analysisFinding("udp-not-judged", policy, "spec", why, fix)]
   }
   const cost = (policy: Closing): number => reachCost(set, set.scopeOf(policy))
