@@ -24,6 +24,9 @@ const EXCLUDED = "traffic.sidecar.istio.io/excludeInboundPorts"
 const INTERCEPTION = "sidecar.istio.io/interceptionMode"
 const TEMPLATES = "inject.istio.io/templates"
 
+/** Where Istio never injects. */
+const IGNORED: readonly string[] = ["kube-system", "kube-public", "kube-node-lease", "local-path-storage"]
+
 export type IstioProxy = "sidecar" | "gateway" | "ambient" | "none"
 
 /** Of a Pod that runs. */
@@ -60,7 +63,7 @@ export function whyPastSidecar({ metadata }: PodParts): string | undefined {
 }
 
 /** Why Istio would not inject a sidecar that is as we model it. */
-function whyOtherProxy({ metadata, spec }: PodParts, ofNamespace: Fields): string | undefined {
+function whyOtherProxy({ metadata, spec }: PodParts, namespace: string, ofNamespace: Fields): string | undefined {
   const [labels, annotations] = [textsOf(fieldsOf(metadata).labels), textsOf(fieldsOf(metadata).annotations)]
   const inject = labels[INJECT] ?? annotations[INJECT]
   const templates = annotations[TEMPLATES]
@@ -68,33 +71,41 @@ function whyOtherProxy({ metadata, spec }: PodParts, ofNamespace: Fields): strin
     const proxy = templates === undefined ? istioProxyOf({ metadata, spec }) : "gateway"
     return proxy === "gateway" ? `it is ${OTHERWISE.gateway}` : undefined
   }
+  if (IGNORED.includes(namespace)) return `Istio injects no sidecar in \`${namespace}\`, so no policy applies to it`
   if (fieldsOf(spec).hostNetwork === true)
     return "`hostNetwork` leaves it without a sidecar, so no policy applies to it"
   if (inject === "false") return `\`${INJECT}: false\` leaves it without a sidecar, so no policy applies to it`
   if (templates !== undefined && templates !== "sidecar") return `it is injected with \`${TEMPLATES}: ${templates}\``
-  if (inject === "true") return undefined
+  // Wins over the Pod's own label: the webhook that injects is not called for Pods of such a namespace.
   if (ofNamespace["istio-injection"] === "disabled")
     return "`istio-injection: disabled` leaves its namespace without sidecars, so no policy applies to it"
+  if (inject === "true") return undefined
   return (labels[MODE] ?? ofNamespace[MODE]) === "ambient" ? `it is ${OTHERWISE.ambient}` : undefined
 }
 
-/** Logs workloads of files that Istio's policies do not apply to as we model it. */
+/** Logs workloads of files that Istio's policies do not apply to as we model it. `beside`: what else may hold their Namespaces. */
 export function logOtherProxies(
   objects: readonly unknown[],
+  beside: readonly unknown[],
   names: MeshNames,
   otherwise: string,
   log: Pick<InputLog, "skip">,
 ): void {
   if (!isIstio(names)) return
   const all = objects.map(fieldsOf)
-  const namespaces = all.filter(({ kind }) => kind === "Namespace").map(one => fieldsOf(one.metadata))
-  const labelsOf = (name: string) => textsOf(namespaces.find(one => one.name === name)?.labels)
+  const namespaces = [...all, ...beside.map(fieldsOf)].filter(({ kind }) => kind === "Namespace")
+  const labelsOf = (wanted: string) =>
+    namespaces
+      .map(one => fieldsOf(one.metadata))
+      .flatMap(({ name, labels }) => (name === wanted ? [textsOf(labels)] : []))
   for (const object of all) {
     const template = templateOf(object)
     if (template === undefined) continue
     const metadata = fieldsOf(object.metadata)
     const [name = "", namespace = otherwise] = [textOf(metadata.name), textOf(metadata.namespace)]
-    const why = whyOtherProxy(template, labelsOf(namespace)) ?? whyPastSidecar(template)
+    // Two revisions of a Namespace may differ.
+    const [other] = [...labelsOf(namespace), {}].flatMap(labels => whyOtherProxy(template, namespace, labels) ?? [])
+    const why = other ?? whyPastSidecar(template)
     if (why === undefined) continue
     log.skip(
       `${textOf(object.kind)} ${namespace}/${name}: not modelled: ${why}`,

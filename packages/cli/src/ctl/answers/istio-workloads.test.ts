@@ -53,7 +53,7 @@ describe("a workload without a sidecar as it is modelled", () => {
   const ambient = { "istio.io/dataplane-mode": "ambient" }
   const disabled = { "istio-injection": "disabled" }
   const inject = (value: string) => ({ "sidecar.istio.io/inject": value })
-  const other = { ...POD, metadata: { ...POD.metadata, name: "other", labels: inject("true") } }
+  const other = { ...POD, metadata: { ...POD.metadata, namespace: "till", name: "other", labels: inject("true") } }
 
   it.each<readonly [string, object, string, object?]>([
     ["on the node's network", made({}, { hostNetwork: true }), "`hostNetwork` leaves it without a sidecar"],
@@ -62,6 +62,12 @@ describe("a workload without a sidecar as it is modelled", () => {
     [
       "in a namespace without injection",
       made(),
+      "`istio-injection: disabled` leaves its namespace",
+      namespace(disabled),
+    ],
+    [
+      "in a namespace without injection, with injection on, which the namespace overrides",
+      labelled(inject("true")),
       "`istio-injection: disabled` leaves its namespace",
       namespace(disabled),
     ],
@@ -90,15 +96,28 @@ describe("a workload without a sidecar as it is modelled", () => {
     expect(await run("who-can", "shop/cart", "-f", file)).toBe(4)
     expect(out).toMatch(/skipped: Deployment shop\/cart: not modelled: /)
     expect(out).toContain(why)
-    expect(await run("who-can", "shop/other", "-f", file)).toBe(0)
+    expect(await run("who-can", "till/other", "-f", file)).toBe(0)
     expect(err).toContain("it is about none of the workloads")
     expect(await run("diff", "--from", file, "--to", file, "--workloads", file)).toBe(4)
+  })
+
+  it("is listed in a namespace where Istio never injects", async () => {
+    const pod = { ...POD, metadata: { ...POD.metadata, namespace: "kube-system" } }
+    expect(await run("who-can", "kube-system/cart", "-f", put("p.yaml", ALLOW_GET, pod))).toBe(4)
+    expect(out).toContain("Istio injects no sidecar in `kube-system`")
+  })
+
+  it("is listed if a Namespace beside the policies says so, in one of two versions", async () => {
+    const [on, off] = [{ "istio-injection": "enabled" }, disabled].map(namespace)
+    const [from, to] = [put("a.yaml", ALLOW_GET, off), put("b.yaml", ALLOW_GET, on)]
+    expect(await run("diff", "--from", from, "--to", to, "--workloads", put("w.yaml", POD))).toBe(4)
+    expect(out).toContain("`istio-injection: disabled` leaves its namespace")
+    expect(await run("who-can", "shop/cart", "-f", from, "--workloads", put("w.yaml", POD))).toBe(4)
   })
 
   it.each<readonly [string, object, object?]>([
     ["in an ambient namespace, with injection on", labelled(inject("true")), namespace(ambient)],
     ["in an ambient namespace that it leaves", labelled({ "istio.io/dataplane-mode": "none" }), namespace(ambient)],
-    ["in a namespace without injection, with injection on", labelled(inject("true")), namespace(disabled)],
     ["with a sidecar in its manifest", proxy("sidecar")],
     ["with all ports included", annotated("traffic.sidecar.istio.io/includeInboundPorts", "*")],
     ["with no port excluded", annotated("traffic.sidecar.istio.io/excludeInboundPorts", "")],
