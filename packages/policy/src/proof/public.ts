@@ -29,4 +29,4 @@ export { type Reach, type ReachOptions, reachOf, type Way } from "./questions/re
 export { DocumentsByNamespace } from "./selected.js"
 export type { Witness, WitnessToken } from "./witness.js"
 export { describeRule, ruleWords } from "./words.js"
-export { callersAmong, identityOf, lastingName, type ProofWorkload, workloadsCalled } from "./workload.js"
+export { callersAmong, identityOf, lastingName, OF_ONE_POD, type ProofWorkload, workloadsCalled } from "./workload.js"

@@ -179,12 +179,6 @@ describe("the configuration of the mesh", () => {
   })
 })
 
-it("notes that the mesh is limited to some namespaces", async () => {
-  const config = { discoverySelectors: [{ matchLabels: { mesh: "yes" } }] }
-  expect(await explain(put("p.yaml", ALLOW_GET), "/", "--mesh-config", put("mesh.yaml", config))).toBe(0)
-  expect(err).toContain("`discoverySelectors` limit this mesh to some namespaces")
-})
-
 describe("the configuration of a revision", () => {
   const canary = { ...CONFIG_MAP, metadata: { name: "istio-canary", namespace: "istio-system" } }
   const other = { ...CONFIG_MAP, data: { mesh: JSON.stringify({ ...CONFIG, trustDomain: "other.org" }) } }
@@ -243,7 +237,7 @@ describe("what is not modelled", () => {
       "security.istio.io/v1",
       { rules: [{ when: [{ key: "experimental.envoy.filters.network.mysql_proxy[db.t]", values: ["[update]"] }] }] },
     ],
-    ...["x-request-id", "X-Envoy-Internal", "connection"].map(name => {
+    ...["x-request-id", "X-Envoy-Internal", "connection", "x-forwarded-client-cert"].map(name => {
       const when = [{ key: `request.headers[${name}]`, values: ["*"] }]
       return ["AuthorizationPolicy", "security.istio.io/v1", { rules: [{ when }] }] as const
     }),

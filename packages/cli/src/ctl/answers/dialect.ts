@@ -94,7 +94,7 @@ const WORKLOADS = ["WorkloadEntry", "WorkloadGroup"]
 export function notModelled(value: unknown, names: MeshNames): NotModelled | undefined {
   const { apiVersion, kind, spec } = fieldsOf(value)
   const [group = ""] = (textOf(apiVersion) ?? "").split("/")
-  if (!isIstio(names) || !/(^|\.)istio\.io$/.test(group)) return undefined
+  if (!isIstio(names) || !/(^|\.)istio\.io$/.test(group) || kind === "IstioOperator") return undefined
   if (WORKLOADS.includes(textOf(kind) ?? ""))
     return { why: "not modelled: it runs outside Kubernetes; describe it as a Pod", matters: true, isWorkload: true }
   if (group !== names.securityGroup) {
@@ -126,6 +126,12 @@ export function notModelled(value: unknown, names: MeshNames): NotModelled | und
   if (target === undefined) return undefined
   const place = target === "Gateway" ? "a gateway or waypoint" : "waypoints"
   return { why: `not modelled: it holds at ${place}, and sidecars ignore it`, matters: true, scope: scopeOf(value) }
+}
+
+/** Whether it holds at gateways and waypoints. Their Pods are made at run time, so they are seldom among the workloads. */
+export function hasTargets(value: unknown): boolean {
+  const { targetRef, targetRefs } = fieldsOf(fieldsOf(value).spec)
+  return targetsOf(targetRef, targetRefs).some(({ kind }) => kind !== undefined)
 }
 
 const targetsOf = (targetRef: unknown, targetRefs: unknown): readonly Fields[] =>
@@ -161,9 +167,12 @@ function concernsInbound(value: unknown): boolean {
   return kind !== "EnvoyFilter" || patches.length === 0 || !patches.every(one => OUTBOUND.includes(one))
 }
 
-/** Before rules see the request, Envoy adds a request id, removes what is about the connection, and keeps its own headers to itself. */
+/**
+ * Before rules see the request, Envoy adds a request id and the caller's certificate, removes what is about the connection, and
+ * keeps its own headers to itself.
+ */
 const OWN_HEADER =
-  /^request\.headers\[(connection|expect|keep-alive|proxy-connection|te|transfer-encoding|upgrade|x-request-id|x-envoy-.*)\]$/i
+  /^request\.headers\[(connection|expect|http2-settings|keep-alive|proxy-connection|te|transfer-encoding|upgrade|x-forwarded-client-cert|x-request-id|x-envoy-.*)\]$/i
 
 const OUTBOUND: readonly string[] = ["SIDECAR_OUTBOUND", "GATEWAY"]
 

@@ -182,6 +182,28 @@ describe("a cluster with Istio and without our kinds", () => {
     expect(await run("explain", "shop/cart", "--from", WEB, "--path", "//admin", "--mesh-config", file)).toBe(0)
   })
 
+  it("decides nothing about gateways, nor about a mesh configuration in the files", async () => {
+    const targetRefs = [{ group: "gateway.networking.k8s.io", kind: "Gateway", name: "g" }]
+    expect(await run("diff", "-f", put("edge.yaml", policy("edge", { rules: [{}], targetRefs })))).toBe(4)
+    expect(out).toContain("AuthorizationPolicy edge: not modelled: it holds at a gateway or waypoint")
+    const configMap = {
+      ...{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "istio", namespace: "istio-system" } },
+      data: { mesh: "trustDomain: other.org" },
+    }
+    expect(await run("diff", "-f", put("same.yaml", readers(["GET"])), "-f", put("mesh.yaml", configMap))).toBe(4)
+    expect(out).toContain("the mesh configuration in the files: not modelled")
+  })
+
+  it.each([
+    ["In", 0],
+    ["NotIn", 4],
+  ])("reads which namespaces are part of the mesh: %s", async (operator, code) => {
+    const matchExpressions = [{ key: "kubernetes.io/metadata.name", operator, values: ["shop"] }]
+    const config = put("mesh.json", { trustDomain: "example.org", discoverySelectors: [{ matchExpressions }] })
+    expect(await run("who-can", "shop/cart", "--mesh-config", config)).toBe(code)
+    expect(out.includes("`discoverySelectors` select no Namespace")).toBe(code === 4)
+  })
+
   it("is not asked as Istio's with --dialect merlon", async () => {
     expect(await run("who-can", "shop/cart", "--dialect", "merlon")).not.toBe(0)
     expect(err).toContain("is not installed there")

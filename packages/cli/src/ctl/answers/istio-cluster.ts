@@ -8,6 +8,8 @@ import { knownKinds } from "../catalog/known-kinds.js"
 import { coreResource, type Resource } from "../catalog/resource.js"
 import { CommandError } from "../exit.js"
 import { type Fields, fieldsOf, listOf, textOf } from "../foreign.js"
+import type { GetFlags } from "../get/get-flags.js"
+import { listObjects } from "../get/read-list.js"
 import { installedMeshes } from "../mesh/discover-mesh.js"
 import type { Session } from "../session.js"
 import { visible } from "../terminal.js"
@@ -82,6 +84,16 @@ async function served(api: Api, group: string, kind: string): Promise<Resource |
     return { ...coreResource(plural, kind), group, version }
   }
   return undefined
+}
+
+/** None if the user may not list them. */
+export async function storedNamespaces(session: Session): Promise<readonly Fields[]> {
+  try {
+    return (await listObjects(session, coreResource("namespaces", "Namespace", false), {} as GetFlags)).items // it reads only filters
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 403) return []
+    throw error
+  }
 }
 
 /** The ConfigMap with the mesh configuration, where Istio installs it by default; a text says why it cannot be read. */

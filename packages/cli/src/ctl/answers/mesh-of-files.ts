@@ -19,7 +19,8 @@ import type { Session } from "../session.js"
 import type { ClusterWorkloads } from "./cluster-set.js"
 import { isIstio, namesIn, objectsIn, scopeOf } from "./dialect.js"
 import type { InputLog, Scope } from "./inputs.js"
-import { storedMeshConfig } from "./istio-cluster.js"
+import { storedMeshConfig, storedNamespaces } from "./istio-cluster.js"
+import { logUndiscovered } from "./istio-namespaces.js"
 import { REVISION } from "./istio-sidecar.js"
 import { givenSettings, type MeshSettings } from "./question-flags.js"
 
@@ -27,6 +28,7 @@ import { givenSettings, type MeshSettings } from "./question-flags.js"
 export async function meshOfFiles(
   texts: readonly SourceText[],
   flags: MeshSettings,
+  log: Pick<InputLog, "skip">,
   note: (text: string) => void,
 ): Promise<MeshConfig> {
   const { meshConfig: path } = flags
@@ -35,8 +37,15 @@ export async function meshOfFiles(
     if (path !== undefined) throw usageError("`--mesh-config` is Istio's; these policies are not")
     return meshConfig({ names, ...givenSettings(flags) })
   }
-  return istioMesh(path === undefined ? writtenIn(texts) : await namedConfig(path), names, flags, note)
+  const written = path === undefined ? writtenIn(texts) : await namedConfig(path)
+  if (written.discoverySelectors !== undefined) logUndiscovered(written, namespacesIn(texts), log)
+  return istioMesh(written, names, flags, note)
 }
+
+const namespacesIn = (texts: readonly SourceText[]): readonly Fields[] =>
+  texts.flatMap(({ text }) => (text.includes("Namespace") ? objectsIn(text) : [])).filter(isNamespace)
+
+const isNamespace = ({ kind }: Fields): boolean => kind === "Namespace"
 
 /** The mesh of a cluster that runs Istio: by its ConfigMap, or by the file that flags name. */
 export async function istioMeshOf(
@@ -45,20 +54,19 @@ export async function istioMeshOf(
   log: Pick<InputLog, "skip">,
   note: (text: string) => void,
 ): Promise<MeshConfig> {
-  if (flags.meshConfig !== undefined) {
-    return istioMesh(await namedConfig(flags.meshConfig), session.names, flags, note)
-  }
+  const written = flags.meshConfig === undefined ? await storedIn(session, log) : await namedConfig(flags.meshConfig)
+  if (written.discoverySelectors !== undefined) logUndiscovered(written, await storedNamespaces(session), log)
+  return istioMesh(written, session.names, flags, note)
+}
+
+async function storedIn(session: Session, log: Pick<InputLog, "skip">): Promise<Fields> {
   const stored = await storedMeshConfig(session)
   if (typeof stored === "string") log.skip(`the mesh configuration: ${stored}; name it with \`--mesh-config\``)
-  const written = typeof stored === "string" ? undefined : configIn({ kind: "ConfigMap", ...stored })
-  return istioMesh(written ?? {}, session.names, flags, note)
+  return (typeof stored === "string" ? undefined : configIn({ kind: "ConfigMap", ...stored })) ?? {}
 }
 
 function istioMesh(written: Fields, names: MeshNames, flags: MeshSettings, note: (text: string) => void): MeshConfig {
   note("these are Istio's policies, decided as Istio decides; docs/istio-policies.md lists what is not modelled")
-  if (listOf(written.discoverySelectors).length > 0) {
-    note("`discoverySelectors` limit this mesh to some namespaces; answers are about workloads of these")
-  }
   const { rootNamespace = names.rootNamespace, ...settings } = settingsIn(written)
   // A sidecar of Istio trusts the last address of `X-Forwarded-For`, from any sender.
   const istio = { names: { ...names, rootNamespace }, dialect: "istio", numTrustedProxies: 1 } as const
@@ -87,6 +95,9 @@ interface WrittenConfig {
   readonly config: Fields
 }
 
+/** Whether a document of a file sets up a mesh of Istio. */
+export const isMeshConfig = (value: unknown): boolean => configIn(fieldsOf(value)) !== undefined
+
 /** Those of the default revision, else of all. */
 function configsIn(texts: readonly SourceText[]): readonly WrittenConfig[] {
   const found = allConfigsIn(texts)
@@ -108,8 +119,41 @@ function allConfigsIn(texts: readonly SourceText[]): readonly WrittenConfig[] {
 
 /** Providers do not change what other policies mean. */
 function isOther(one: WrittenConfig, other: WrittenConfig | undefined): boolean {
-  const compared = (config: Fields) => ({ ...settingsIn(config), declaredProviders: [] })
+  const compared = (config: Fields) => {
+    return { ...settingsIn(config), declaredProviders: [], discoverySelectors: listOf(config.discoverySelectors) }
+  }
   return !isDeepStrictEqual(compared(one.config), compared(other?.config ?? {}))
+}
+
+/** Logs what two sets say differently of their mesh: one of them alone would not tell what changes. */
+export function logMeshChange(
+  before: readonly SourceText[],
+  after: readonly SourceText[],
+  policies: readonly PolicyDocument[],
+  log: Pick<InputLog, "skip">,
+): void {
+  const [was, is] = [configsIn(before)[0], configsIn(after)[0]]
+  const only = was ?? is
+  if (only === undefined || before.length === 0 || after.length === 0) return
+  if (was === undefined || is === undefined) {
+    const side = was === undefined ? "only after" : "only before"
+    if (isOther(only, undefined))
+      log.skip(`the mesh configuration: it is there ${side} the change; name it with \`--mesh-config\``)
+    return
+  }
+  for (const { kind, metadata, spec } of policies) {
+    if (kind !== "AuthorizationPolicy" || spec.action !== "CUSTOM") continue
+    const name = spec.provider?.name
+    const [one, other] = [was, is].map(({ config }) =>
+      listOf(config.extensionProviders).find(provider => fieldsOf(provider).name === name),
+    )
+    if (isDeepStrictEqual(one, other)) continue
+    const what = `AuthorizationPolicy ${metadata.namespace}/${metadata.name}`
+    log.skip(
+      `${what}: not modelled: the mesh configuration changes its provider \`${name}\``,
+      scopeOf({ metadata, spec }),
+    )
+  }
 }
 
 /** Logs the configurations of other revisions of Istio, which are those of the Pods and Namespaces that are labelled so. */
@@ -119,9 +163,8 @@ export function logRevisions(texts: readonly SourceText[], flags: MeshSettings, 
   const others = allConfigsIn(texts).filter(one => one.revision !== counted?.revision && isOther(one, counted))
   if (others.length === 0) return
   const ofNamespaces = new Map(
-    texts
-      .flatMap(({ text }) => (text.includes(REVISION) ? objectsIn(text) : []))
-      .flatMap(({ kind, metadata }) => (kind === "Namespace" ? [fieldsOf(metadata)] : []))
+    namespacesIn(texts)
+      .map(({ metadata }) => fieldsOf(metadata))
       .map(({ name, labels }) => [textOf(name), textsOf(labels)[REVISION]] as const),
   )
   for (const { revision } of others) {

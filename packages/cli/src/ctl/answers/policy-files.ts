@@ -15,7 +15,7 @@ import { COMPRESSED, isCompressed, kindIn, otherName } from "../documents/unread
 import { CommandError } from "../exit.js"
 import { fieldsOf, textOf } from "../foreign.js"
 import { readText, standardInput } from "../read-text.js"
-import { isOurInvariant, MAX_CHARACTERS, notModelled } from "./dialect.js"
+import { hasTargets, isOurInvariant, MAX_CHARACTERS, notModelled } from "./dialect.js"
 import type { InputLog } from "./inputs.js"
 import { KUSTOMIZE, kustomizes } from "./kustomization.js"
 import { TELLING_KINDS, WORKLOAD_KINDS, whyItMatters } from "./unread-document.js"
@@ -33,6 +33,8 @@ export interface PolicyFiles {
   readonly placed: readonly PlacedPolicy[]
   /** Documents of other kinds, as they are written. */
   readonly others: readonly { readonly value: unknown; readonly source: string }[]
+  /** Policies of Istio for gateways and waypoints, each with what the log says of it. */
+  readonly targeting: readonly { readonly what: string; readonly value: unknown }[]
   /** Whether there was anything to read; a folder may be empty, as a mesh is where it begins. */
   readonly isEmpty: boolean
 }
@@ -61,6 +63,7 @@ export function policiesIn(texts: readonly SourceText[], path: string, reading: 
   }
   const policies = new Map<string, PlacedPolicy>()
   const others: { readonly value: unknown; readonly source: string }[] = []
+  const targeting: { readonly what: string; readonly value: unknown }[] = []
   const errors: string[] = []
   const sources = texts.map(({ name }) => name)
   for (const { name, text } of texts) {
@@ -70,6 +73,7 @@ export function policiesIn(texts: readonly SourceText[], path: string, reading: 
       const absent = notModelled(read.value, names)
       if (absent !== undefined) {
         const what = `${name}: ${titleOf(read.value)}: ${absent.why}`
+        if (absent.matters && hasTargets(read.value)) targeting.push({ what, value: read.value })
         if (absent.isWorkload) log.miss(what)
         else if (absent.matters) log.skip(what, absent.scope)
         else note(what)
@@ -91,7 +95,7 @@ export function policiesIn(texts: readonly SourceText[], path: string, reading: 
   if (errors.length > 0)
     throw new CommandError("invalid-document", `${errors.join("\n")}\n\`${path}\` cannot be read as a set of policies`)
   const placed = [...policies.values()]
-  return { policies: placed.map(({ document }) => document), placed, others, isEmpty: texts.length === 0 }
+  return { policies: placed.map(({ document }) => document), placed, others, targeting, isEmpty: texts.length === 0 }
 }
 
 /** Logs that a path was named for nothing: it has no policy, and no workload where those count too. */

@@ -20,6 +20,7 @@ import { logOtherProxies } from "./istio-sidecar.js"
 import { logClusterRevisions, logProviders, logRevisions, meshOfFiles } from "./mesh-of-files.js"
 import { logIfUseless, type PlacedPolicy, policiesIn, readSource } from "./policy-files.js"
 import { type MeshSettings, type QuestionFlags, withQuestionFlags } from "./question-flags.js"
+import { logRunTimeLabels } from "./run-time-labels.js"
 import { logUndated } from "./undated.js"
 import { workloadsIn } from "./workload-files.js"
 
@@ -112,7 +113,7 @@ async function fromFiles(
   const log = new InputLog()
   const paths = [...flags.filename, ...(flags.workloads === undefined ? [] : [flags.workloads])]
   const texts = await Promise.all(paths.map(path => readSource(path, log)))
-  const mesh = await meshOfFiles(texts.flat(), flags, note)
+  const mesh = await meshOfFiles(texts.flat(), flags, log, note)
   const { names } = mesh
   const reading = { names, namespace, note, log }
   const all = paths.map((path, index) => policiesIn(texts[index] ?? [], path, reading))
@@ -128,7 +129,14 @@ async function fromFiles(
   const answered = about?.(workloads) ?? workloads
   logProviders(policies, mesh, log)
   logRevisions(texts.flat(), flags, log)
-  logOtherProxies(others, names, namespace, log)
+  logOtherProxies(
+    others,
+    all.flatMap(file => file.others.map(({ value }) => value)),
+    names,
+    namespace,
+    log,
+  )
+  logRunTimeLabels(policies, others, names, namespace, log)
   logUndated(policies, answered, mesh, log)
   if (about !== undefined) log.noteMissed(note)
   log.limitTo(answered, names.rootNamespace, note)

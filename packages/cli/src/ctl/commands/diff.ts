@@ -35,7 +35,14 @@ import {
 import { exitCodeOf as exitCodeFor, InputLog } from "../answers/inputs.js"
 import { askedSession } from "../answers/istio-cluster.js"
 import { logOtherProxies } from "../answers/istio-sidecar.js"
-import { logClusterRevisions, logProviders, logRevisions, meshOfFiles } from "../answers/mesh-of-files.js"
+import {
+  isMeshConfig,
+  logClusterRevisions,
+  logMeshChange,
+  logProviders,
+  logRevisions,
+  meshOfFiles,
+} from "../answers/mesh-of-files.js"
 import {
   logIfUseless,
   noteOthers,
@@ -48,6 +55,7 @@ import {
 import { limitsOf, type QuestionFlags, withQuestionFlags } from "../answers/question-flags.js"
 import { note, noteOnce, noteWithoutProxy } from "../answers/question-source.js"
 import { recordedCalls } from "../answers/recorded-calls.js"
+import { logRunTimeLabels } from "../answers/run-time-labels.js"
 import { logUndated } from "../answers/undated.js"
 import { logUnplaced } from "../answers/unplaced.js"
 import { workloadsIn } from "../answers/workload-files.js"
@@ -229,7 +237,7 @@ async function fromFiles(flags: Flags): Promise<Sets> {
     workloads: await readSource(workloads, log),
   }
   const all = [...texts.from, ...texts.to, ...texts.workloads]
-  const mesh = await meshOfFiles(all, flags, note)
+  const mesh = await meshOfFiles(all, flags, log, note)
   logRevisions(all, flags, log)
   const known = new Map<string, readonly ReadDocument[]>()
   const reading = { names: mesh.names, namespace: flags.namespace ?? "default", note, log, known }
@@ -239,14 +247,38 @@ async function fromFiles(flags: Flags): Promise<Sets> {
     // An empty folder is where a mesh begins, or ends; files without policies are something else than was meant.
     if (!files.isEmpty) logIfUseless(path, files, log, "policy")
   }
-  const read = workloadsOf(policiesIn(texts.workloads, workloads, reading), reading)
+  const policies = [...before.policies, ...after.policies]
+  if (mesh.dialect === "istio" && flags.meshConfig === undefined) logMeshChange(texts.from, texts.to, policies, log)
+  logTargeting(before, after, log)
+  const running = policiesIn(texts.workloads, workloads, reading)
+  const read = workloadsOf(running, policies, [before, after], reading)
   return { before: before.policies, after: after.policies, workloads: read, mesh, log }
 }
 
-function workloadsOf({ others }: PolicyFiles, { names, namespace, log }: ReadPolicies): readonly ProofWorkload[] {
+/** `beside`: files that may say of a Namespace whether Istio injects its proxy there. */
+function workloadsOf(
+  { others }: PolicyFiles,
+  policies: readonly PolicyDocument[],
+  beside: readonly PolicyFiles[],
+  { names, namespace, log }: ReadPolicies,
+): readonly ProofWorkload[] {
   const objects = others.map(({ value }) => value)
-  logOtherProxies(objects, names, namespace, log)
+  const namespaces = beside.flatMap(file => file.others.map(({ value }) => value))
+  logOtherProxies(objects, namespaces, names, namespace, log)
+  logRunTimeLabels(policies, objects, names, namespace, log)
   return workloadsIn(objects, names, namespace)
+}
+
+/** What changes at gateways and waypoints is not decided, whichever workloads were read. */
+function logTargeting(
+  before: Pick<PolicyFiles, "targeting">,
+  after: Pick<PolicyFiles, "targeting">,
+  log: InputLog,
+): void {
+  for (const [these, those] of [[before, after] as const, [after, before] as const]) {
+    const same = new Set(those.targeting.map(({ value }) => JSON.stringify(value)))
+    for (const { what, value } of these.targeting) if (!same.has(JSON.stringify(value))) log.skip(what)
+  }
 }
 
 function againstCluster(flags: Flags): Promise<Sets> {
@@ -262,16 +294,19 @@ function againstCluster(flags: Flags): Promise<Sets> {
     for (const [index, file] of files.entries()) {
       noteOthers(file, note)
       logIfUseless(flags.filename[index] ?? "", file, log, "policy")
+      if (session.dialect === "istio" && file.others.some(({ value }) => isMeshConfig(value)))
+        log.skip("the mesh configuration in the files: not modelled: the answer is about the cluster's")
     }
     const after = overlaid(
       before,
       files.flatMap(({ policies }) => policies),
     )
     const mesh = await clusterMesh(session, flags, log, note)
+    logTargeting({ targeting: [] }, { targeting: files.flatMap(({ targeting }) => targeting) }, log)
     const workloads =
       flags.workloads === undefined
         ? await placedWorkloads(session, flags, before, after, mesh, log)
-        : workloadsOf(await readPolicyFiles(flags.workloads, reading), reading)
+        : workloadsOf(await readPolicyFiles(flags.workloads, reading), [...before, ...after], files, reading)
     return { before, after, workloads, mesh, log }
   })
 }

@@ -74,7 +74,7 @@ async function testsIn(file: string, { flags, note, log, reading }: FindOptions)
     const own = new InputLog()
     const texts = await Promise.all(sources.map(path => readSource(path, own)))
     const written = { name: file, text: test.documents.map(value => JSON.stringify(value)).join("\n---\n") }
-    const mesh = await meshOfFiles([written, ...texts.flat()], flags, note)
+    const mesh = await meshOfFiles([written, ...texts.flat()], flags, own, note)
     const policies = { names: mesh.names, namespace: "default", note, log: own }
     const read = sources.map((path, index) => policiesIn(texts[index] ?? [], path, policies))
     const documents = [...inline(test, file, mesh.names, own), ...read.flatMap(one => one.policies)]
