@@ -13,7 +13,7 @@ const readings = (headers: Readonly<Record<string, readonly string[]>>, names = 
 it.each([
   ["no comma", { a: ["x"] }, [[["x"]]]],
   ["one comma", { a: ["x,y"] }, [[["x,y"]], [["x", "y"]]]],
-  ["a blank behind the comma", { a: ["x, y"] }, [[["x, y"]], [["x", "y"]]]],
+  ["a blank after the comma", { a: ["x, y"] }, [[["x, y"]], [["x", "y"]]]],
   ["two commas", { a: ["x,y,z"] }, [[["x,y,z"]], [["x,y", "z"]], [["x", "y,z"]], [["x", "y", "z"]]]],
   ["two lines", { a: ["w", "x,y"] }, [[["w", "x,y"]], [["w", "x", "y"]]]],
   [
@@ -43,7 +43,7 @@ it("keeps headers that no rule reads", () => {
   expect(request?.headers.get("a")).toEqual(["x,y"])
 })
 
-it("has every list of lines among the ways to read them joined", () => {
+it("includes every list of lines among the readings of the joined value", () => {
   const value = fc.stringMatching(/^[a-c]?(,[a-c]?){0,2}$/)
   fc.assert(
     fc.property(fc.array(value, { minLength: 1, maxLength: 2 }), lines => {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Envoy joins the lines of a header with commas before it asks, but rules compare each line. So every request that Envoy
-// may have made this one of is judged, and one that is denied denies it.
+// Envoy joins the lines of a header with commas before it sends a question, but rules compare each line. So every
+// request that may have been joined to this one is judged, and if one of them is denied, this one is.
 
 import type { HttpRequest } from "@merlon/policy/authorization"
 
-/** Each is judged, so their number has a bound. */
+/** Every reading is judged, so their number is bounded. */
 const MAX_READINGS = 64
 
 /**
- * The request in each way in which its lines may have been before commas joined them, as far as headers with these names
- * go. Undefined if there are too many ways.
+ * The request with each combination of lines that the gateway may have joined, for the headers with these names.
+ * Undefined if there are too many.
  */
 export function unjoined(request: HttpRequest, names: Iterable<string>): readonly HttpRequest[] | undefined {
   const { headers } = request
@@ -29,7 +29,7 @@ export function unjoined(request: HttpRequest, names: Iterable<string>): readonl
   }))
 }
 
-/** `a,b` was one line, or two: each comma is one of the line, or joins two. */
+/** Each comma belongs to a line or joins two: `a,b` was one line, or two. */
 function splits(line: string): readonly (readonly string[])[] | undefined {
   const [first = "", ...rest] = line.split(",")
   if (2 ** rest.length > MAX_READINGS) return undefined
