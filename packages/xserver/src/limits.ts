@@ -10,8 +10,8 @@ export interface Limits {
   /** Header lines of one message. */
   readonly headerLines: number
   /**
-   * Bytes of all callers that have not been judged yet; beyond it, the caller that has held most for longest is
-   * disconnected.
+   * Bytes of all callers that have not been judged yet; beyond it, the connection that has held most for longest is
+   * closed.
    */
   readonly unjudgedBytes: number
   /** Requests on one connection that wait for earlier ones (HTTP/1.1 pipelining). */

@@ -40,7 +40,7 @@ export interface LiveConnection {
 }
 
 /** How many connections are judged again before the event loop gets a turn. */
-const AT_ONCE = 500
+const BATCH_SIZE = 500
 
 export class Connections {
   /** Bytes that callers have sent on all connections and that no policy has evaluated yet. */
@@ -121,7 +121,7 @@ export class Connections {
     let judged = 0
     for (const connection of [...this.#live]) {
       connection.judgeAgain()
-      if (++judged % AT_ONCE === 0) await new Promise(resolve => setImmediate(resolve))
+      if (++judged % BATCH_SIZE === 0) await new Promise(resolve => setImmediate(resolve))
     }
   }
 

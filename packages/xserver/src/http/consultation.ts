@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Queries the providers of the CUSTOM rules that match a request, then judges the request again by the current
-// policies: they may have changed meanwhile and require other providers. Calls `concluded` exactly once, with the
-// admission that counts.
+// policies: they may have changed meanwhile and require other providers. Calls `concluded` once, with the admission
+// that counts, unless it is stopped.
 
 import type { Connection, HttpRequest, Judgement, ProviderReport, RuleRef } from "@merlon/policy/authorization"
 import type { Fields } from "@merlon/wire/http"

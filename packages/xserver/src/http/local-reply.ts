@@ -32,8 +32,8 @@ export function errorReply(error: HttpError, fields: FieldPairs): LocalReply {
 /** Tells the caller's proxy that no application has seen the request, so that it may be sent to another endpoint. */
 export const NOT_FORWARDED = "not-forwarded"
 /**
- * Tells the caller's proxy that the application closed the connection before it responded: an idempotent request may be
- * sent again.
+ * Tells the caller's proxy that the application closed the connection before it responded: a request may be sent again
+ * if that is safe.
  */
 export const RESET = "reset"
 

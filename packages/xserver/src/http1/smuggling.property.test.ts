@@ -46,7 +46,7 @@ it("forwards the evaluated requests, and nothing hidden in them", async () => {
           ? [`${method} ${judgement.target}`]
           : [],
       )
-      const strangers = seen.filter(request => {
+      const unexpected = seen.filter(request => {
         // In order. Requests in between were answered by Node without an event, as it does for an unknown `Expect`.
         const at = allowed.indexOf(request)
         if (at >= 0) {
@@ -58,7 +58,7 @@ it("forwards the evaluated requests, and nothing hidden in them", async () => {
         return late < 0
       })
       abandoned.push(...allowed)
-      expect(strangers).toEqual([])
+      expect(unexpected).toEqual([])
     }),
     { numRuns: 100 * inject("effort") },
   )

@@ -49,7 +49,7 @@ describe.each([
     }
     await eventually(() => rig.meters.limits.includes("unjudgedBytes"))
     expect(new Set(rig.meters.limits)).toEqual(new Set(["unjudgedBytes"]))
-    // The latest client is never the one that holds most.
+    // The latest connection has held its bytes for the shortest time, so it is not the one that is closed.
     expect(clients.at(-1)?.closed).toBe(false)
     for (const { socket } of clients) socket.resetAndDestroy()
     await eventually(() => rig.connections.size === 0)

@@ -58,14 +58,14 @@ async function start(options: RigOptions = {}, speaks: Speaks = "http/1.1"): Pro
   return { rig, seen, asked: () => seen.length, dial }
 }
 
-async function isWell({ rig }: Stage): Promise<void> {
+async function expectServed({ rig }: Stage): Promise<void> {
   const session = rig.connect()
   expect((await ask(session, { ":path": "/well" })).body.toString()).toBe("well")
   session.destroy()
 }
 
 /** On a busy machine the short limits for attackers may hit other clients too, so this tries again. */
-async function isWellOnRetry({ rig }: Stage): Promise<void> {
+async function expectServedOnRetry({ rig }: Stage): Promise<void> {
   const answer = async (): Promise<string> => {
     const session = rig.connect()
     const outcome = await ask(session, { ":path": "/well" }).then(({ body }) => body.toString(), String)
@@ -95,7 +95,7 @@ describe.each<Speaks>(["http/1.1", "h2c"])("with an application that speaks %s, 
     await client.closed
     expect(stage.asked()).toBeLessThan(400)
     await stage.rig.rig.meters.until(meters => meters.open === 0)
-    await isWell(stage)
+    await expectServed(stage)
   })
 })
 
@@ -110,7 +110,7 @@ it("ends a flood of CONTINUATION frames before it fills the memory", async () =>
   }
   await client.closed
   expect(stage.asked()).toBe(0)
-  await isWell(stage)
+  await expectServed(stage)
 })
 
 it("ends a flood of PING frames whose replies are not read", async () => {
@@ -128,7 +128,7 @@ it("ends a flood of PING frames whose replies are not read", async () => {
   }
   await client.closed
   await stage.rig.rig.meters.until(meters => meters.open === 0)
-  await isWell(stage)
+  await expectServed(stage)
 })
 
 it("rejects header lists beyond the limits", async () => {
@@ -142,7 +142,7 @@ it("rejects header lists beyond the limits", async () => {
   expect((await large.frame(sent => sent.stream === 1))?.payload.toString("latin1")).toContain("431")
   expect(stage.rig.rig.meters.limits).toEqual(["headerLines", "headerBytes"])
   expect(stage.asked()).toBe(0)
-  await isWell(stage)
+  await expectServed(stage)
 })
 
 it("rejects streams beyond the limit", async () => {
@@ -160,7 +160,7 @@ it("rejects streams beyond the limit", async () => {
   // RFC 9113 section 5.1.2: exceeding an acknowledged limit is an error, of the stream or of the connection.
   await client.frame(sent => resetOf(59)(sent) || sent.type === FRAME.goaway)
   expect(stage.asked()).toBeLessThanOrEqual(10)
-  await isWell(stage)
+  await expectServed(stage)
 })
 
 describe("times out", () => {
@@ -176,7 +176,7 @@ describe("times out", () => {
     )
     expect(stream.rstCode).toBe(8)
     expect(stage.rig.rig.meters.limits).toEqual(["bodyIdleTimeoutMs"])
-    await isWell(stage)
+    await expectServed(stage)
   })
 
   it("a client that does not send the announced content", async () => {
@@ -268,7 +268,7 @@ describe("does not become another request:", () => {
       expect([method, url]).toEqual(["GET", "/"])
       expect(Object.keys(headers).filter(name => !ALWAYS.has(name))).toEqual([])
     }
-    await isWell(stage)
+    await expectServed(stage)
   })
 
   it("more content than was announced", async () => {
@@ -281,7 +281,7 @@ describe("does not become another request:", () => {
     client.send(headersFrame(1, [...post, ["content-length", "2"]], END_HEADERS))
     client.send(frame(FRAME.data, END_STREAM, 1, Buffer.from("okGET /well HTTP/1.1\r\nhost: a\r\n\r\n")))
     expect(await client.frame(resetOf(1))).toBeDefined()
-    await isWell(stage)
+    await expectServed(stage)
   })
 })
 
@@ -355,5 +355,5 @@ it("survives frames of any kind in any order", async () => {
   )
   await stage.rig.rig.meters.until(meters => meters.open === 0)
   expect(stage.rig.rig.connections.size).toBe(0)
-  await isWellOnRetry(stage)
+  await expectServedOnRetry(stage)
 })

@@ -78,18 +78,18 @@ describe.each<Speaks>(["http/1.1", "h2c"])("with an application that speaks %s,"
     const folder = mkdtempSync(join(tmpdir(), "merlon-envoy-"))
     const file = join(folder, "envoy.json")
     // A Unix socket, because another process may take a port first.
-    const way = join(folder, "way-in")
-    writeFileSync(file, JSON.stringify(envoyTo(rig.rig.port, way)))
+    const socketPath = join(folder, "socket")
+    writeFileSync(file, JSON.stringify(envoyTo(rig.rig.port, socketPath)))
     const envoy = spawn(ENVOY, ["-c", file, "--concurrency", "1", "--disable-hot-restart", "-l", "error"], {
       stdio: ["ignore", "ignore", "inherit"],
     })
     try {
       const isReady = (): Promise<boolean> => {
         expect(envoy.exitCode).toBeNull()
-        return accepts(way)
+        return accepts(socketPath)
       }
       await eventually(isReady, { what: "Envoy accepts connections" })
-      const statuses = await Promise.all(Array.from({ length: 50 }, () => statusOf(way)))
+      const statuses = await Promise.all(Array.from({ length: 50 }, () => statusOf(socketPath)))
       expect(new Set(statuses)).toEqual(new Set([200]))
     } finally {
       envoy.kill("SIGKILL")
@@ -99,7 +99,7 @@ describe.each<Speaks>(["http/1.1", "h2c"])("with an application that speaks %s,"
   })
 })
 
-function envoyTo(upstream: number, way: string): unknown {
+function envoyTo(upstream: number, socketPath: string): unknown {
   const type = "type.googleapis.com/envoy.extensions"
   const route = { match: { prefix: "/" }, route: { cluster: "gate" } }
   const manager = {
@@ -127,13 +127,13 @@ function envoyTo(upstream: number, way: string): unknown {
     },
   }
   const filters = [{ name: "http", typed_config: manager }]
-  const listener = { name: "out", address: { pipe: { path: way } }, filter_chains: [{ filters }] }
+  const listener = { name: "out", address: { pipe: { path: socketPath } }, filter_chains: [{ filters }] }
   return { static_resources: { listeners: [listener], clusters: [cluster] } }
 }
 
-function accepts(way: string): Promise<boolean> {
+function accepts(socketPath: string): Promise<boolean> {
   return new Promise(resolve => {
-    const socket = connect(way, () => resolve(true))
+    const socket = connect(socketPath, () => resolve(true))
     socket.on("error", () => resolve(false)).on("connect", () => socket.destroy())
   })
 }

@@ -28,7 +28,7 @@ const EXPOSURE_MS = 10_000
  * Delay before connecting when a kept state is enforced already: loading the gRPC library must not delay the first
  * requests.
  */
-const BREATH_MS = 100
+const CONNECT_DELAY_MS = 100
 
 export interface MeshSourceOptions {
   readonly bootstrap: Bootstrap
@@ -108,7 +108,7 @@ export class MeshSource implements ConfigurationSource {
       else logger.warn({ why }, "disconnected from the control plane; the last policies stay enforced")
     })
     if (this.#held.isEmpty) this.#connect()
-    else this.#connecting = setTimeout(() => this.#connect(), BREATH_MS)
+    else this.#connecting = setTimeout(() => this.#connect(), CONNECT_DELAY_MS)
     await enforced
   }
 

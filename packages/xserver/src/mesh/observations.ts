@@ -23,7 +23,7 @@ const EVERY_MS = 5_000
  * After this many turns without an acknowledgement a batch is sent again: a control plane without room for it has
  * dropped it.
  */
-const AGAIN_AFTER = 6
+const RESEND_AFTER = 6
 /** Limit while the control plane is down; beyond it the oldest are dropped, and counted. */
 const MAX_PENDING = 4_000
 const MAX_EXPLANATION = 500_000
@@ -53,10 +53,10 @@ export class Observations implements ObservationSource {
   #sequence = 0
   #inFlight: Batch | undefined
   #turns = 0
-  #say: ((observation: Observation) => boolean) | undefined
+  #emit: ((observation: Observation) => boolean) | undefined
   #following = false
   #leftOut = 0
-  #roomy = true
+  #ready = true
   #timer: NodeJS.Timeout | undefined
   #taking: Promise<void> | undefined
 
@@ -67,18 +67,18 @@ export class Observations implements ObservationSource {
 
   observe(observed: Observed): void {
     this.#observed = observed
-    this.#timer ??= setInterval(() => void this.#tell(), this.#everyMs).unref()
+    this.#timer ??= setInterval(() => void this.#collect(), this.#everyMs).unref()
   }
 
-  open(say: (observation: Observation) => boolean): ReturnType<ObservationSource["open"]> {
-    this.#say = say
-    this.#roomy = true
-    if (this.#inFlight !== undefined) say(this.#inFlight)
+  open(emit: (observation: Observation) => boolean): ReturnType<ObservationSource["open"]> {
+    this.#emit = emit
+    this.#ready = true
+    if (this.#inFlight !== undefined) emit(this.#inFlight)
     return {
-      asked: inquiry => void this.#asked(inquiry, say),
+      asked: inquiry => void this.#asked(inquiry, emit),
       closed: () => {
-        if (this.#say !== say) return
-        this.#say = undefined
+        if (this.#emit !== emit) return
+        this.#emit = undefined
         void this.#follow(false)
       },
     }
@@ -88,7 +88,7 @@ export class Observations implements ObservationSource {
     clearInterval(this.#timer)
   }
 
-  async #asked(inquiry: Inquiry, say: (observation: Observation) => boolean): Promise<void> {
+  async #asked(inquiry: Inquiry, emit: (observation: Observation) => boolean): Promise<void> {
     switch (inquiry.kind) {
       case "taken":
         if (inquiry.run !== this.#run || inquiry.sequence !== this.#inFlight?.sequence) return
@@ -100,7 +100,7 @@ export class Observations implements ObservationSource {
       case "find": {
         const found = await this.#observed?.decision(inquiry.id).catch(() => undefined)
         const decisions = found === undefined ? [] : [observedDecision(found, true)]
-        say({ kind: "answer", inquiry: inquiry.inquiry, decisions })
+        emit({ kind: "answer", inquiry: inquiry.inquiry, decisions })
         return
       }
       case "recent": {
@@ -108,11 +108,11 @@ export class Observations implements ObservationSource {
         const decisions = recent
           .slice(0, Math.min(inquiry.limit, MAX_DECISIONS))
           .map(one => observedDecision(one, false))
-        say({ kind: "answer", inquiry: inquiry.inquiry, decisions })
+        emit({ kind: "answer", inquiry: inquiry.inquiry, decisions })
         return
       }
       case "destinations":
-        say({
+        emit({
           kind: "destinations",
           inquiry: inquiry.inquiry,
           destinations: this.#destinations().slice(0, MAX_DESTINATIONS),
@@ -133,13 +133,13 @@ export class Observations implements ObservationSource {
   #decided(decisions: readonly DecisionSummary[], leftOut: number): void {
     this.#leftOut += leftOut
     // A control plane that does not read gets only the number of decisions.
-    if (!this.#roomy) this.#leftOut += decisions.length
-    const told = this.#roomy ? decisions.slice(0, MAX_DECISIONS).map(decision => observedDecision(decision, false)) : []
-    this.#roomy = this.#say?.({ kind: "decisions", decisions: told, leftOut: this.#leftOut }) ?? true
+    if (!this.#ready) this.#leftOut += decisions.length
+    const sent = this.#ready ? decisions.slice(0, MAX_DECISIONS).map(decision => observedDecision(decision, false)) : []
+    this.#ready = this.#emit?.({ kind: "decisions", decisions: sent, leftOut: this.#leftOut }) ?? true
     this.#leftOut = 0
   }
 
-  #tell(): Promise<void> {
+  #collect(): Promise<void> {
     this.#taking ??= this.#take().finally(() => {
       this.#taking = undefined
     })
@@ -151,12 +151,12 @@ export class Observations implements ObservationSource {
     const report = await this.#observed?.takeCalls().catch(() => ({ calls: [], forgotten: 1 }))
     for (const call of report?.calls ?? []) this.#pending.add(call)
     this.#forgotten += report?.forgotten ?? 0
-    if (this.#inFlight !== undefined && ++this.#turns % AGAIN_AFTER === 0) this.#say?.(this.#inFlight)
+    if (this.#inFlight !== undefined && ++this.#turns % RESEND_AFTER === 0) this.#emit?.(this.#inFlight)
     this.#send()
   }
 
   #send(): void {
-    if (this.#inFlight !== undefined || this.#say === undefined) return
+    if (this.#inFlight !== undefined || this.#emit === undefined) return
     const forgotten = this.#forgotten + this.#pending.forgotten
     if (this.#pending.size === 0 && forgotten === 0) return
     const calls: ObservedCall[] = [...this.#pending.values()]
@@ -173,7 +173,7 @@ export class Observations implements ObservationSource {
     }
     this.#inFlight = batch
     this.#turns = 0
-    this.#say(batch)
+    this.#emit(batch)
   }
 }
 

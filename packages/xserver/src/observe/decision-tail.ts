@@ -33,10 +33,10 @@ export class DecisionTail {
     if (this.#listener === undefined) return
     if (this.#gathered.length < MAX_AT_ONCE) this.#gathered.push(describe())
     else this.#leftOut++
-    this.#timer ??= setTimeout(() => this.#tell(), EVERY_MS).unref()
+    this.#timer ??= setTimeout(() => this.#flush(), EVERY_MS).unref()
   }
 
-  #tell(): void {
+  #flush(): void {
     const gathered = this.#gathered
     const leftOut = this.#leftOut
     this.#timer = undefined

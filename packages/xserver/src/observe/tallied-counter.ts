@@ -16,7 +16,7 @@ export class TalliedCounter {
   readonly #tallies = new Map<string, Tally>()
 
   constructor(configuration: Omit<CounterConfiguration<string>, "collect">) {
-    this.#counter = new Counter({ ...configuration, collect: () => this.#tell() })
+    this.#counter = new Counter({ ...configuration, collect: () => this.#updateCounter() })
   }
 
   /** The only tally of these labels, for the caller to keep and increment. */
@@ -39,7 +39,7 @@ export class TalliedCounter {
     }
   }
 
-  #tell(): void {
+  #updateCounter(): void {
     for (const tally of this.#tallies.values()) {
       if (tally.count === 0) continue
       this.#counter.labels(...tally.labels).inc(tally.count)

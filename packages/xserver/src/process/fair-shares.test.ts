@@ -14,7 +14,7 @@ import { LocalDataPath } from "./local-data-path.js"
 
 const LIMITS = { upstreamConnections: 16, upstreamStreams: 16, pendingRequests: 8, drainTimeoutMs: 1 }
 /** More than the number of slots. */
-const GREED = 30
+const ATTACK_SIZE = 30
 const STREAMS = 10
 const authority = new Authority()
 const credentials = (name: string) => authority.issue({ uris: [`spiffe://cluster.local/ns/shop/sa/${name}`] })
@@ -74,26 +74,26 @@ async function start(
 const port = () => path.addresses()[0]?.port ?? 0
 
 /** Callers are told apart by identity under mTLS, by address in cleartext. */
-type Who = { readonly credentials: typeof GREEDY } | { readonly address: string }
+type CallerId = { readonly credentials: typeof GREEDY } | { readonly address: string }
 
-async function dial(who: Who): Promise<Socket> {
+async function dial(caller: CallerId): Promise<Socket> {
   const at = { host: "127.0.0.1", port: port() }
   const socket =
-    "address" in who
-      ? connect({ ...at, localAddress: who.address })
+    "address" in caller
+      ? connect({ ...at, localAddress: caller.address })
       : connectTls({
           ...at,
-          cert: who.credentials.certificate,
-          key: who.credentials.privateKey,
+          cert: caller.credentials.certificate,
+          key: caller.credentials.privateKey,
           rejectUnauthorized: false,
         })
   open.push(socket.on("error", () => undefined))
-  await Promise.race([once(socket, "address" in who ? "connect" : "secureConnect"), once(socket, "close")])
+  await Promise.race([once(socket, "address" in caller ? "connect" : "secureConnect"), once(socket, "close")])
   return socket
 }
 
-async function served(who: Who): Promise<string> {
-  const socket = await dial(who)
+async function served(caller: CallerId): Promise<string> {
+  const socket = await dial(caller)
   let text = ""
   socket.on("data", chunk => {
     text += String(chunk)
@@ -110,25 +110,25 @@ async function limitsHit(): Promise<readonly string[]> {
     .flatMap(({ values }) => values.map(({ labels }) => String(labels.limit)))
 }
 
-const sends = (text: string) => async (who: Who) => {
-  const socket = await dial(who)
+const sends = (text: string) => async (caller: CallerId) => {
+  const socket = await dial(caller)
   socket.write(text)
   return socket
 }
-const stalls = async (who: Who) => {
-  const socket = await sends("GET /endless HTTP/1.1\r\nHost: a\r\n\r\n")(who)
+const stalls = async (caller: CallerId) => {
+  const socket = await sends("GET /endless HTTP/1.1\r\nHost: a\r\n\r\n")(caller)
   return socket.pause()
 }
 
-async function session(who: Who): Promise<ClientHttp2Session> {
+async function session(caller: CallerId): Promise<ClientHttp2Session> {
   const client =
-    "address" in who
+    "address" in caller
       ? connectHttp2(`http://127.0.0.1:${port()}`, {
-          createConnection: () => connect({ host: "127.0.0.1", port: port(), localAddress: who.address }),
+          createConnection: () => connect({ host: "127.0.0.1", port: port(), localAddress: caller.address }),
         })
       : connectHttp2(`https://127.0.0.1:${port()}`, {
-          cert: who.credentials.certificate,
-          key: who.credentials.privateKey,
+          cert: caller.credentials.certificate,
+          key: caller.credentials.privateKey,
           rejectUnauthorized: false,
         })
   open.push(client.on("error", () => undefined))
@@ -136,8 +136,8 @@ async function session(who: Who): Promise<ClientHttp2Session> {
   return client
 }
 
-const streams = (headers: Record<string, string>) => async (who: Who) => {
-  const client = await session(who)
+const streams = (headers: Record<string, string>) => async (caller: CallerId) => {
+  const client = await session(caller)
   for (let n = 0; n < STREAMS; n++) {
     // A stream that is never read keeps its window closed.
     client
@@ -146,7 +146,7 @@ const streams = (headers: Record<string, string>) => async (who: Who) => {
   }
 }
 
-type Attack = (who: Who) => Promise<unknown>
+type Attack = (caller: CallerId) => Promise<unknown>
 const UPGRADE = "Connection: Upgrade\r\nUpgrade: websocket\r\n"
 const ATTACKS: readonly (readonly [string, Attack, ApplicationPort["upstreamProtocol"]])[] = [
   ["requests that are never answered", sends("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n"), "http/1.1"],
@@ -160,13 +160,13 @@ const ATTACKS: readonly (readonly [string, Attack, ApplicationPort["upstreamProt
   ["requests to an application that speaks HTTP/2", sends("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n"), "h2c"],
 ]
 
-describe.each<[string, Who, Who]>([
+describe.each<[string, CallerId, CallerId]>([
   ["identity", { credentials: GREEDY }, { credentials: POLITE }],
   ["address", { address: "127.0.0.2" }, { address: "127.0.0.3" }],
 ])("told apart by their %s, one caller with", (_, greedy, polite) => {
   it.each(ATTACKS)("%s does not prevent another from being served", async (name, attack, protocol) => {
     await start(protocol)
-    const times = name.includes("streams") ? GREED / STREAMS : GREED
+    const times = name.includes("streams") ? ATTACK_SIZE / STREAMS : ATTACK_SIZE
     for (let n = 0; n < times; n++) {
       await attack(greedy)
       if (n % 10 === 0) expect(await served(polite)).toBe("200")

@@ -10,7 +10,7 @@ import { readConfigurationFile } from "../config/file.js"
 import { loadState, saveState } from "../config/state.js"
 import type { ConfigurationSource, Sink } from "./source.js"
 
-const LOOK_MS = 500
+const POLL_MS = 500
 
 export interface FileSourceOptions {
   readonly path: string
@@ -35,7 +35,7 @@ export class FileSource implements ConfigurationSource {
     this.#sink = sink
     this.#timer = setInterval(() => {
       if ([...this.#seen].some(([file, mark]) => markOf(file) !== mark)) this.reload()
-    }, LOOK_MS)
+    }, POLL_MS)
     try {
       await this.#load(sink)
     } catch (error) {

@@ -8,7 +8,7 @@ import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import { loadLibc } from "@merlon/wire/native"
 
-const LOOK_MS = 30_000
+const INTERVAL_MS = 30_000
 /**
  * Growth of buffers since the last collection. V8 collects by itself when a busy process allocates; an idle one keeps
  * them.
@@ -18,27 +18,27 @@ const WORTH_COLLECTING = 32 << 20
 const IDLE_SHARE = 0.05
 
 /** Call before anything else is allocated. Resolves to the reason if memory that was taken under load may be kept. */
-export async function keepMemorySmall(lookMs = LOOK_MS): Promise<string | undefined> {
+export async function keepMemorySmall(intervalMs = INTERVAL_MS): Promise<string | undefined> {
   setFlagsFromString("--semi-space-growth-factor=1")
   // The allocators of other systems return memory by themselves.
   const libc = process.platform === "linux" ? await loadLibc() : undefined
   const isThere = libc !== undefined && !("unavailable" in libc)
-  const collectWhenIdle = idleCollector(lookMs)
+  const collectWhenIdle = idleCollector(intervalMs)
   setInterval(() => {
     collectWhenIdle()
     // Returns the buffers of an earlier flood, and what compilers used while the process was young.
     if (isThere) libc.trimHeap()
-  }, lookMs).unref()
+  }, intervalMs).unref()
   return libc === undefined || isThere ? undefined : libc.unavailable
 }
 
-function idleCollector(lookMs: number): () => void {
+function idleCollector(intervalMs: number): () => void {
   let left = 0
   let before = process.cpuUsage()
   return () => {
     const { user, system } = process.cpuUsage(before)
     before = process.cpuUsage()
-    if (user + system > IDLE_SHARE * lookMs * 1_000) return
+    if (user + system > IDLE_SHARE * intervalMs * 1_000) return
     if (process.memoryUsage().arrayBuffers < left + WORTH_COLLECTING) return
     collect()
     left = process.memoryUsage().arrayBuffers

@@ -46,7 +46,7 @@ export class WorkerPool implements DataPath {
   #unknownKeys: KeyReports | undefined
   #draining = false
   /** Workers that ended before they reported their counts. */
-  #untold = 0
+  #lostReports = 0
   #closing = false
 
   constructor(
@@ -101,11 +101,11 @@ export class WorkerPool implements DataPath {
     const asked = await Promise.allSettled([...this.#workers].map(worker => worker.ask({ ask: "calls" })))
     // The query determines the type of a worker's answer.
     const reports = asked.flatMap(one => (one.status === "fulfilled" ? [one.value as CallReport] : []))
-    const untold = this.#untold + asked.length - reports.length
-    this.#untold = 0
+    const lost = this.#lostReports + asked.length - reports.length
+    this.#lostReports = 0
     return {
       calls: reports.flatMap(({ calls }) => calls),
-      forgotten: reports.reduce((sum, { forgotten }) => sum + forgotten, untold),
+      forgotten: reports.reduce((sum, { forgotten }) => sum + forgotten, lost),
     }
   }
 
@@ -158,7 +158,7 @@ export class WorkerPool implements DataPath {
     this.#workers.add(handle)
     handle.onExit(() => {
       this.#workers.delete(handle)
-      this.#untold++
+      this.#lostReports++
       if (!this.#closing) setTimeout(() => this.#closing || this.#spawn(), RESPAWN_MS)
     })
     handle
@@ -172,7 +172,7 @@ export class WorkerPool implements DataPath {
 }
 
 /** Messages that a worker sends unprompted. */
-interface Unasked {
+interface WorkerEvents {
   readonly unknownKeys: (ids: readonly string[]) => void
   readonly followed: DecisionListener
 }
@@ -185,7 +185,7 @@ class WorkerHandle {
   readonly #gone: Promise<void>
   #number = 0
 
-  constructor(worker: Worker, answerMs: number, told: Unasked) {
+  constructor(worker: Worker, answerMs: number, events: WorkerEvents) {
     this.#worker = worker
     this.#answerMs = answerMs
     this.#listening = new Promise(resolve => worker.once("message", () => resolve()))
@@ -199,8 +199,8 @@ class WorkerHandle {
     })
     worker.on("message", (message: Answered) => {
       if (message === HELLO) return
-      if ("unknownKeys" in message) return told.unknownKeys(message.unknownKeys)
-      if ("followed" in message) return told.followed(message.followed, message.leftOut)
+      if ("unknownKeys" in message) return events.unknownKeys(message.unknownKeys)
+      if ("followed" in message) return events.followed(message.followed, message.leftOut)
       const waiting = this.#take(message.number)
       if ("error" in message) waiting?.reject(new Error(message.error))
       else waiting?.resolve(message.answer)
@@ -211,14 +211,14 @@ class WorkerHandle {
   }
 
   /** A worker that does not answer in time is killed. */
-  ask(question: Question, patienceMs = this.#answerMs): Promise<unknown> {
+  ask(question: Question, timeoutMs = this.#answerMs): Promise<unknown> {
     return new Promise((resolve, reject) => {
       if (this.#worker.isDead() || !this.#worker.isConnected()) return reject(new WorkerGone())
       const number = ++this.#number
-      const answered = suspendAwareTimeout(patienceMs, () => this.end())
+      const answered = suspendAwareTimeout(timeoutMs, () => this.end())
       this.#waiting.set(number, { resolve, reject, answered })
-      // With a callback, because writing to a worker that has just died would throw otherwise; its exit is reported
-      // separately.
+      // With a callback: otherwise the error of writing to a worker that has just died would end this process. Its exit
+      // is reported separately.
       this.#listening.then(() => this.#worker.send({ number, question }, () => undefined)).catch(reject)
     })
   }

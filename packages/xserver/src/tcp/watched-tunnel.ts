@@ -22,7 +22,7 @@ const HTTP = Buffer.from("HTTP/")
 export class WatchedTunnel {
   readonly #ends: WatchedEnds
   /** The application's bytes, while they are too few to classify. */
-  #said = Buffer.alloc(0)
+  #received = Buffer.alloc(0)
 
   constructor(ends: WatchedEnds) {
     this.#ends = ends
@@ -68,15 +68,15 @@ export class WatchedTunnel {
 
   readonly #onAnswer = (chunk: Buffer): void => {
     const { client, application, reject } = this.#ends
-    const said = Buffer.concat([this.#said, chunk])
-    this.#said = said
-    const compared = Math.min(said.length, HTTP.length)
-    if (said.compare(HTTP, 0, compared, 0, compared) === 0) {
+    const received = Buffer.concat([this.#received, chunk])
+    this.#received = received
+    const compared = Math.min(received.length, HTTP.length)
+    if (received.compare(HTTP, 0, compared, 0, compared) === 0) {
       if (compared === HTTP.length) reject("http-answer")
       return
     }
     this.#detach()
-    client.write(said)
+    client.write(received)
     application.pipe(client)
     if (client.readableEnded) application.end()
     else client.pipe(application)
@@ -84,7 +84,7 @@ export class WatchedTunnel {
 
   readonly #onAnswerEnd = (): void => {
     const { client } = this.#ends
-    if (this.#said.length > 0) client.write(this.#said)
+    if (this.#received.length > 0) client.write(this.#received)
     client.end()
   }
 

@@ -14,7 +14,7 @@ const GATHER_MS = 2_000
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 30_000
 /** For everything that is left at shutdown: the process waits that long for the collector before it exits. */
-const LAST_WORDS_MS = 3_000
+const SHUTDOWN_MS = 3_000
 
 export class SpanQueue<T> {
   readonly #options: SpanQueueOptions<T>
@@ -55,7 +55,7 @@ export class SpanQueue<T> {
     const { later = systemLater } = this.#options
     let inTime = (): void => undefined
     const tooLate = new Promise<void>(resolve => {
-      inTime = later(resolve, LAST_WORDS_MS)
+      inTime = later(resolve, SHUTDOWN_MS)
     })
     await Promise.race([this.#sendRest(), tooLate])
     inTime()
