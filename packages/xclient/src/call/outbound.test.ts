@@ -282,7 +282,7 @@ it("a tunnel ends when its server is revoked, and not when another one is", asyn
 
 describe("a kept connection that the server closes as it is used", () => {
   /** Responds once on each connection and breaks it at the second request. */
-  async function forgetful() {
+  async function breakingServer() {
     const known = new WeakSet<object>()
     return mesh.server("v1", {
       plaintext: true,
@@ -299,7 +299,7 @@ describe("a kept connection that the server closes as it is used", () => {
   }
 
   it("is no failure if the request may be repeated, and counts once for the weights", async () => {
-    const [server, other] = [await forgetful(), await mesh.server("v2")]
+    const [server, other] = [await breakingServer(), await mesh.server("v2")]
     const routes = routing(
       mesh.routes([
         { subset: "v1", endpoints: [server.endpoint] },
@@ -311,7 +311,7 @@ describe("a kept connection that the server closes as it is used", () => {
   })
 
   it("is a failure if it may not", async () => {
-    const server = await forgetful()
+    const server = await breakingServer()
     const routes = routing(mesh.routes([{ subset: "v1", endpoints: [server.endpoint] }]))
     expect(await send(routes, "POST")).toBe(200)
     await expect(send(routes, "POST")).rejects.toMatchObject({ code: "cut-off" })
