@@ -26,24 +26,24 @@ export function outages(of: () => Mission): void {
   })
 
   describe("with the control plane killed", () => {
-    let away: Away
+    let outage: Outage
     let client: string
 
     beforeAll(async () => {
       const running = mission.runningXclient("--listen", "127.0.0.1:0")
       client = (await running.said(/listening on (\S+)/))[1] ?? ""
       expect(await callsThrough(client)).toEqual({ v1: 5, v2: 5 })
-      away = new Away(CONTROL_PLANE)
-      await away.begun()
+      outage = new Outage(CONTROL_PLANE)
+      await outage.begun()
     })
-    afterAll(() => away.end())
+    afterAll(() => outage.end())
 
     it("traffic continues", async () => {
       expect(await mission.httpbin("/headers")).toMatchObject({ status: 200 })
       expect(await callsThrough(client)).toEqual({ v1: 5, v2: 5 })
     })
 
-    it("enforcement continues", enforcementGoesOn)
+    it("enforcement continues", expectEnforcement)
 
     it("an xserver that is killed comes back with the policies that it enforced last", async () => {
       const before = pidOf(HTTPBIN)
@@ -51,7 +51,7 @@ export function outages(of: () => Mission): void {
       process.kill(before ?? 0, "SIGKILL")
       await isReadyAgain(HTTPBIN, before)
       expect(await mission.httpbin("/headers")).toMatchObject({ status: 200 })
-      await enforcementGoesOn()
+      await expectEnforcement()
     })
 
     it("`merlonctl status` reports the outage, and fails", async () => {
@@ -74,7 +74,7 @@ export function outages(of: () => Mission): void {
     it("nothing that was stored is lost, and all proxies report that they enforce it", async () => {
       await mission.enforced("peerauthentication", "default", "app")
       await mission.enforced("authorizationpolicy", "deny", "foo")
-      await enforcementGoesOn()
+      await expectEnforcement()
     })
 
     it("changes take effect", async () => {
@@ -82,7 +82,7 @@ export function outages(of: () => Mission): void {
       expect(await mission.httpbin("/status/200")).toMatchObject({ status: 403 })
       expect(await mission.httpbin("/status/418")).toMatchObject({ status: 418 })
       await mission.enforce(denied("/status/418"), "authorizationpolicy", "deny", "foo")
-      await enforcementGoesOn()
+      await expectEnforcement()
     })
 
     it("clients get their routes", async () => {
@@ -95,13 +95,13 @@ export function outages(of: () => Mission): void {
     const before = pidOf(HTTPBIN)
     process.kill(before ?? 0, "SIGKILL")
     await isReadyAgain(HTTPBIN, before)
-    await enforcementGoesOn()
+    await expectEnforcement()
     await mission.enforce(denied("/status/200"), "authorizationpolicy", "deny", "foo")
     expect(await mission.httpbin("/status/200")).toMatchObject({ status: 403 })
   })
 }
 
-async function enforcementGoesOn(): Promise<void> {
+async function expectEnforcement(): Promise<void> {
   expect(await mission.httpbin("/status/418")).toEqual({ status: 403, body: "RBAC: access denied" })
   expect(await mission.web()).toEqual({ status: 0, body: "" })
 }
@@ -135,7 +135,7 @@ async function callsThrough(proxy: string): Promise<{ readonly v1: number; reado
 }
 
 /** Keeps a process down: whenever its supervisor starts it, it is killed before it can serve. */
-class Away {
+class Outage {
   readonly #name: string
   readonly #looking: NodeJS.Timeout
   readonly #killed = new Set<number>()

@@ -24,7 +24,7 @@ export const MERLON: Setup = { tool: "merlonctl", mesh: "merlon", domain: "merlo
 export const DUBBO: Setup = { tool: "kubectl", mesh: "dubbo", domain: "dubbo.apache.org" }
 
 /** Ports for callers from outside. */
-interface Ways {
+interface IngressPorts {
   readonly httpbin: number
   readonly web: number
 }
@@ -74,25 +74,25 @@ export class Mission {
   readonly #tool: Setup["tool"]
   readonly #folder: string
   readonly #env: Environment
-  readonly #ways: Ways
+  readonly #ingress: IngressPorts
   readonly #running: Running[] = []
 
-  private constructor({ tool, mesh, domain }: Setup, folder: string, ways: Ways) {
+  private constructor({ tool, mesh, domain }: Setup, folder: string, ingress: IngressPorts) {
     this.#tool = tool
     this.#folder = folder
-    this.#ways = ways
+    this.#ingress = ingress
     this.names = meshNames({ mesh, domain })
     this.#env = environment(folder, { MERLON_MESH: mesh, MERLON_DOMAIN: domain })
   }
 
   static async start(setup: Setup): Promise<Mission> {
     const folder = mkdtempSync(join(tmpdir(), "merlon-mission-"))
-    const ways = { httpbin: await freePort(), web: await freePort() }
+    const ingress = { httpbin: await freePort(), web: await freePort() }
     const names = ["--data", join(folder, "mesh"), "--mesh", setup.mesh, "--domain", setup.domain]
-    const ingressPorts = ["--expose", `httpbin.foo=${ways.httpbin}`, "--expose", `web.app=${ways.web}`]
+    const ingressPorts = ["--expose", `httpbin.foo=${ingress.httpbin}`, "--expose", `web.app=${ingress.web}`]
     const up = [PROGRAM, "up", "--detach", ...names, ...(await ownPorts()), ...ingressPorts]
     const { code, err } = await run(process.execPath, up, environment(folder))
-    if (code === 0) return new Mission(setup, folder, ways)
+    if (code === 0) return new Mission(setup, folder, ingress)
     rmSync(folder, { recursive: true, force: true })
     throw new Error(`\`merlonctl up\` failed: ${err}`)
   }
@@ -182,11 +182,11 @@ export class Mission {
 
   /** Calls from outside of the mesh, in plaintext. */
   httpbin(path: string, ...more: readonly string[]): Promise<Answer> {
-    return this.curl(`http://127.0.0.1:${this.#ways.httpbin}${path}`, ...more)
+    return this.curl(`http://127.0.0.1:${this.#ingress.httpbin}${path}`, ...more)
   }
 
   web(...more: readonly string[]): Promise<Answer> {
-    return this.curl(`http://127.0.0.1:${this.#ways.web}/`, ...more)
+    return this.curl(`http://127.0.0.1:${this.#ingress.web}/`, ...more)
   }
 
   async curl(url: string, ...more: readonly string[]): Promise<Answer> {

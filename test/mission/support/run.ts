@@ -29,36 +29,36 @@ export function run(command: string, args: readonly string[], env: Environment, 
 export class Running {
   text = ""
   readonly #child: ChildProcess
-  readonly #told = new Set<() => void>()
+  readonly #listeners = new Set<() => void>()
   /** The program has ended, and all of its output was read. */
   #isOver = false
 
   constructor(command: string, args: readonly string[], env: Environment) {
     this.#child = spawn(command, [...args], { env, stdio: ["ignore", "pipe", "pipe"] })
-    const hear = (chunk: Buffer): void => {
+    const append = (chunk: Buffer): void => {
       this.text += chunk.toString()
-      this.#tell()
+      this.#notify()
     }
-    this.#child.stdout?.on("data", hear)
-    this.#child.stderr?.on("data", hear)
+    this.#child.stdout?.on("data", append)
+    this.#child.stderr?.on("data", append)
     this.#child.once("close", () => {
       this.#isOver = true
-      this.#tell()
+      this.#notify()
     })
   }
 
   /** Resolves when the output matches; rejects if the program ends without. */
   said(pattern: RegExp): Promise<RegExpExecArray> {
     return new Promise((resolve, reject) => {
-      const look = (): void => {
+      const check = (): void => {
         const match = pattern.exec(this.text)
         if (match === null && !this.#isOver) return
-        this.#told.delete(look)
+        this.#listeners.delete(check)
         if (match === null) reject(new Error(`ended without saying ${pattern}: ${this.text}`))
         else resolve(match)
       }
-      this.#told.add(look)
-      look()
+      this.#listeners.add(check)
+      check()
     })
   }
 
@@ -70,7 +70,7 @@ export class Running {
     return code
   }
 
-  #tell(): void {
-    for (const look of [...this.#told]) look()
+  #notify(): void {
+    for (const check of [...this.#listeners]) check()
   }
 }

@@ -22,17 +22,17 @@ export class Program {
     })
     this.#child.stdout?.on("data", chunk => {
       this.stdout += chunk
-      this.#tell()
+      this.#notify()
     })
     this.#child.stderr?.on("data", chunk => {
       this.stderr += chunk
-      this.#tell()
+      this.#notify()
     })
     this.#ended = new Promise(resolve => {
       this.#child.once("close", code => {
         this.#isOver = true
         resolve(code)
-        this.#tell()
+        this.#notify()
       })
     })
   }
@@ -40,15 +40,15 @@ export class Program {
   /** Resolves when one of its outputs matches; rejects if the process ends without. */
   said(pattern: RegExp): Promise<RegExpExecArray> {
     return new Promise((resolve, reject) => {
-      const look = (): void => {
+      const check = (): void => {
         const match = pattern.exec(this.stdout) ?? pattern.exec(this.stderr)
         if (match === null && !this.#isOver) return
-        this.#listeners.delete(look)
+        this.#listeners.delete(check)
         if (match === null) reject(new Error(`ended without saying ${pattern}: ${this.stderr}`))
         else resolve(match)
       }
-      this.#listeners.add(look)
-      look()
+      this.#listeners.add(check)
+      check()
     })
   }
 
@@ -70,7 +70,7 @@ export class Program {
     await this.#ended
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const listener of [...this.#listeners]) listener()
   }
 }

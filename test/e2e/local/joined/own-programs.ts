@@ -13,7 +13,7 @@ const POLL = { timeout: 90_000, interval: 500 }
 const folder = mkdtempSync(join(tmpdir(), "own-workload-"))
 const program = join(folder, "shop.mjs")
 const sick = join(folder, "sick")
-let way: number
+let exposed: number
 
 /** Responds with its name; is unhealthy while a file exists. */
 const SHOP = `
@@ -37,7 +37,7 @@ function runShop(mesh: Merlonctl, name: string, version: string, ...more: readon
 async function answers(count: number): Promise<ReadonlySet<string>> {
   const seen = new Set<string>()
   for (let call = 0; call < count; call++) {
-    const response = await fetch(`http://127.0.0.1:${way}/`, { headers: { connection: "close" } }).catch(
+    const response = await fetch(`http://127.0.0.1:${exposed}/`, { headers: { connection: "close" } }).catch(
       () => undefined,
     )
     seen.add(response === undefined ? "closed" : `${response.status} ${await response.text()}`)
@@ -50,13 +50,13 @@ export function ownPrograms(mesh: Merlonctl, start: () => readonly string[]): vo
   beforeAll(async () => {
     mkdirSync(sick)
     writeFileSync(program, SHOP)
-    way = await freePort()
+    exposed = await freePort()
   })
 
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
   it("runs behind proxies, with replicas and an ingress port, as status, logs and exec show", async () => {
-    const { code, stdout, stderr } = await runShop(mesh, "shop", "v1", "--replicas", "2", "--expose", String(way))
+    const { code, stdout, stderr } = await runShop(mesh, "shop", "v1", "--replicas", "2", "--expose", String(exposed))
     expect(code, stderr).toBe(0)
     expect(stdout).toMatch(/workload\/shop-1 ready, its proxy at 127\.\d+\.0\.\d+:15080\nworkload\/shop-2 ready/)
     await expect.poll(() => answers(8), POLL).toEqual(new Set(["200 v1 shop-1", "200 v1 shop-2"]))
@@ -102,7 +102,7 @@ export function ownPrograms(mesh: Merlonctl, start: () => readonly string[]): vo
   })
 
   it("is changed by another `run`, and stopped", async () => {
-    expect((await runShop(mesh, "shop", "v3", "--expose", String(way))).code).toBe(0)
+    expect((await runShop(mesh, "shop", "v3", "--expose", String(exposed))).code).toBe(0)
     await expect.poll(() => answers(8), POLL).toEqual(new Set(["200 v3 shop-1", "200 v2 shop-v2-1"]))
     expect((await mesh.run("stop", "shop-v2", "-n", "demo")).stdout).toBe("stopped shop-v2\n")
     await expect.poll(() => answers(4), POLL).toEqual(new Set(["200 v3 shop-1"]))
@@ -131,7 +131,7 @@ export function ownPrograms(mesh: Merlonctl, start: () => readonly string[]): vo
       command: ["node", program],
       labels: { app: "shop" },
       env: { VERSION_NAME: "v4" },
-      expose: way,
+      expose: exposed,
     }
     writeFileSync(file, JSON.stringify({ workloads: [other], apply: ["closed.json"] }))
     const { code, stdout, stderr } = await mesh.run("up", "-f", file)
