@@ -160,6 +160,32 @@ describe("callers", () => {
   )
 })
 
+describe("an identity or namespace", () => {
+  const source = (one: object): Rule => ({ from: [{ source: one }] })
+  const [from, other] = ["cluster.local/ns/echo/sa/a", "cluster.local/ns/other/sa/a"]
+  const rules = [
+    at("/principal", source({ principals: [from] })),
+    at("/not-principal", source({ notPrincipals: [other] })),
+    at("/namespace", source({ namespaces: ["echo"] })),
+    at("/not-namespace", source({ notNamespaces: ["other"] })),
+  ]
+  const denied = [
+    at("/principal", source({ principals: [other] })),
+    at("/namespace", source({ namespaces: ["other"] })),
+    at("/not-namespace", source({ notNamespaces: ["echo"] })),
+  ]
+  for (const policies of [[policy("ALLOW", ...rules)], [policy("DENY", ...denied)]]) {
+    all(
+      policies,
+      ["/principal", "/namespace", "/not-namespace"].flatMap((path): readonly Case[] => [
+        [{ from, path }, true],
+        [{ from: other, path }, false],
+      ]),
+    )
+  }
+  all([policy("ALLOW", ...rules)], paths(["/not-principal", "/not-namespace"], ["/principal", "/namespace"]))
+})
+
 describe("a token", () => {
   const [ONE, TWO, THREE] = [1, 2, 3].map(number => `test-issuer-${number}@istio.io`)
   const rule = (issuer = "", more: Partial<JwtRule> = {}): JwtRule => ({
