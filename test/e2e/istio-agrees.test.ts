@@ -7,7 +7,8 @@ import { generateKeyPairSync } from "node:crypto"
 import { once } from "node:events"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
-import { connect } from "node:tls"
+import { createServer as createEcho } from "node:net"
+import { connect, type TLSSocket } from "node:tls"
 import {
   type AskedRequest,
   type AuthorizationPolicy,
@@ -24,7 +25,7 @@ import { afterAll, beforeAll, expect, inject, it } from "vitest"
 import { eventually } from "../../packages/wire/src/testing/eventually.js"
 import { Authority, type Issued } from "../../packages/xserver/src/accept/testing/certificates.js"
 import { address, Envoy, type } from "./control/support/envoy.js"
-import { rbacOf } from "./control/support/istio-filters.js"
+import { overTcp, rbacOf, withoutHttp } from "./control/support/istio-filters.js"
 
 const names = meshNames({ mesh: "istio", domain: "istio.io" })
 const mesh = meshConfig({ names, dialect: "istio", numTrustedProxies: 1 })
@@ -175,9 +176,54 @@ const request: fc.Arbitrary<AskedRequest> = fc.record(
 
 const LISTENER = "envoy.extensions.filters.listener"
 
+const leaf = authority.issue({ uris: ["spiffe://cluster.local/ns/foo/sa/web"] })
+const tls = {
+  ...type("envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext"),
+  common_tls_context: {
+    tls_certificates: [
+      { certificate_chain: { inline_string: leaf.certificate }, private_key: { inline_string: leaf.privateKey } },
+    ],
+    validation_context: { trusted_ca: { inline_string: authority.certificate } },
+  },
+}
+
+const clusterOf = (name: string, port: number) => ({
+  ...{ name, type: "STATIC" },
+  load_assignment: {
+    cluster_name: name,
+    endpoints: [{ lb_endpoints: [{ endpoint: { address: address(port) } }] }],
+  },
+})
+
+const listenerOf = (name: string, socket: object, filters: readonly object[]) => ({
+  ...{ name, address: socket },
+  listener_filters: [{ name: "tls", typed_config: type(`${LISTENER}.tls_inspector.v3.TlsInspector`) }],
+  filter_chains: [{ transport_socket: { name: "envoy.transport_sockets.tls", typed_config: tls }, filters }],
+})
+
+const NETWORK = "envoy.extensions.filters.network"
+const addressOf = (set: number): string => `127.0.3.${set + 1}`
+
+/** A listener for connections that are not HTTP, under one policy. */
+const overConnections = (port: number) => (policy: AuthorizationPolicy, set: number) =>
+  listenerOf(`tcp-${set}`, { socket_address: { address: addressOf(set), port_value: port } }, [
+    {
+      name: "rbac",
+      typed_config: { ...type(`${NETWORK}.rbac.v3.RBAC`), stat_prefix: "rbac", rules: rbacOf(overTcp(policy)) },
+    },
+    {
+      name: "tcp",
+      typed_config: { ...type(`${NETWORK}.tcp_proxy.v3.TcpProxy`), stat_prefix: "tcp", cluster: "echo" },
+    },
+  ])
+
 /** One listener; the header `x-set` selects the policy. */
-function sidecar(port: number, application: number, policies: readonly AuthorizationPolicy[]): object {
-  const leaf = authority.issue({ uris: ["spiffe://cluster.local/ns/foo/sa/web"] })
+function sidecar(
+  port: number,
+  application: number,
+  policies: readonly AuthorizationPolicy[],
+  connections: readonly AuthorizationPolicy[],
+): object {
   const rbac = (rules: object) => ({ ...type("envoy.extensions.filters.http.rbac.v3.RBAC"), rules })
   const perRoute = (one: AuthorizationPolicy) => ({
     rbac: { ...type("envoy.extensions.filters.http.rbac.v3.RBACPerRoute"), rbac: { rules: rbacOf(one) } },
@@ -227,55 +273,46 @@ function sidecar(port: number, application: number, policies: readonly Authoriza
       { name: "envoy.filters.http.router", typed_config: type("envoy.extensions.filters.http.router.v3.Router") },
     ],
   }
-  const tls = {
-    ...type("envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext"),
-    common_tls_context: {
-      tls_certificates: [
-        { certificate_chain: { inline_string: leaf.certificate }, private_key: { inline_string: leaf.privateKey } },
-      ],
-      validation_context: { trusted_ca: { inline_string: authority.certificate } },
-    },
-  }
+  const http = [{ name: "envoy.filters.network.http_connection_manager", typed_config: manager }]
   return {
-    clusters: [
-      {
-        ...{ name: "application", type: "STATIC" },
-        load_assignment: {
-          cluster_name: "application",
-          endpoints: [{ lb_endpoints: [{ endpoint: { address: address(application) } }] }],
-        },
-      },
-    ],
-    listeners: [
-      {
-        name: "inbound",
-        address: address(port),
-        listener_filters: [{ name: "tls", typed_config: type(`${LISTENER}.tls_inspector.v3.TlsInspector`) }],
-        filter_chains: [
-          {
-            transport_socket: { name: "envoy.transport_sockets.tls", typed_config: tls },
-            filters: [{ name: "envoy.filters.network.http_connection_manager", typed_config: manager }],
-          },
-        ],
-      },
-    ],
+    clusters: [clusterOf("application", application), clusterOf("echo", portOf(echo))],
+    listeners: [listenerOf("inbound", address(port), http), ...connections.map(overConnections(port))],
+  }
+}
+
+/** From the loopback address, whichever one is called. */
+function connected(host: string, port: number, { from, sni }: Pick<AskedRequest, "from" | "sni">): TLSSocket {
+  const own = from === undefined ? undefined : certificates.get(from)
+  return connect({
+    ...{ host, port, localAddress: "127.0.0.1", rejectUnauthorized: false },
+    ...(own && { cert: own.certificate, key: own.privateKey }),
+    ...(sni !== undefined && { servername: sni }),
+  })
+}
+
+/** Whether a byte comes back. */
+async function echoed(socket: TLSSocket): Promise<boolean> {
+  const closed = new Promise<false>(resolve => {
+    socket.on("close", () => resolve(false)).on("error", () => resolve(false))
+  })
+  const answered = new Promise<true>(resolve => socket.on("data", () => resolve(true)))
+  socket.write("x")
+  try {
+    return await Promise.race([closed, answered])
+  } finally {
+    socket.destroy()
   }
 }
 
 /** The status of Envoy's response. */
 async function answered(port: number, set: number, asked: AskedRequest): Promise<number> {
-  const { method = "GET", host, path = "/", headers = {}, token, from, sni } = asked
+  const { method = "GET", host, path = "/", headers = {}, token } = asked
   const more = Object.entries(headers).flatMap(([name, value]) => [value].flat().map(line => `${name}: ${line}`))
   if (typeof token === "object") {
     const jwt = new SignJWT({ ...token.claims, exp: now + 3600 }).setProtectedHeader({ alg: "ES256", kid: "k" })
     more.push(`authorization: Bearer ${await jwt.sign(privateKey)}`)
   }
-  const leaf = from === undefined ? undefined : certificates.get(from)
-  const socket = connect({
-    ...{ host: "127.0.0.1", port, rejectUnauthorized: false },
-    ...(leaf && { cert: leaf.certificate, key: leaf.privateKey }),
-    ...(sni !== undefined && { servername: sni }),
-  })
+  const socket = connected("127.0.0.1", port, asked)
   const lines = [`${method} ${path} HTTP/1.1`, `host: ${host}`, `x-set: ${set}`, ...more, "", ""]
   socket.write(lines.join("\r\n"))
   try {
@@ -291,9 +328,20 @@ async function answered(port: number, set: number, asked: AskedRequest): Promise
 }
 
 const application = createServer((_, reply) => reply.end("ok"))
+const echo = createEcho(socket => socket.on("error", () => socket.destroy()).pipe(socket))
+const portOf = (server: { address(): unknown }): number => (server.address() as AddressInfo).port // a TCP server
 const seed = Date.now() % 2 ** 31
 const written = fc.sample(policy, { numRuns: 300, seed }).filter(one => validate(one, names).document !== undefined)
+/** Few generated policies look at connections alone, and others allow none. */
+const ofConnections = [
+  ...written.slice(0, 20),
+  ...written
+    .map(one => ({ ...one, spec: { ...one.spec, rules: (one.spec.rules ?? []).map(withoutHttp) } }))
+    .filter(one => validate(one, names).document !== undefined)
+    .slice(0, 40),
+]
 let sets: readonly AuthorizationPolicy[] = []
+let connectionSets: readonly AuthorizationPolicy[] = []
 let envoy: Envoy
 
 /** Replaces the placeholder with the proxy's port. */
@@ -301,12 +349,14 @@ const listening = (one: AuthorizationPolicy, port: number): AuthorizationPolicy 
   JSON.parse(JSON.stringify(one).replaceAll(`"${LISTENED}"`, `"${port}"`)) // the same policy
 
 beforeAll(async () => {
-  application.listen(0, "127.0.0.1")
-  await once(application, "listening")
-  const { port } = application.address() as AddressInfo // a TCP server
+  for (const server of [application, echo]) {
+    server.listen(0, "127.0.0.1")
+    await once(server, "listening")
+  }
   envoy = await Envoy.configured(own => {
     sets = written.map(one => listening(one, own))
-    return sidecar(own, port, sets)
+    connectionSets = ofConnections.map(one => listening(one, own))
+    return sidecar(own, portOf(application), sets, connectionSets)
   })
   await eventually(
     async () => {
@@ -319,6 +369,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await envoy?.close()
   application.close()
+  echo.close()
 })
 
 it("predicts for every request what Envoy does with it", async () => {
@@ -333,6 +384,26 @@ it("predicts for every request what Envoy does with it", async () => {
       seen.add(`${sets[set]?.spec.action} ${verdict}`)
     }),
     { numRuns: 250 * inject("effort") },
+  )
+  expect([...seen].sort()).toEqual(["ALLOW allow", "ALLOW deny", "DENY allow", "DENY deny"])
+})
+
+it("says of every TCP connection what Envoy does with it", async () => {
+  const connection = fc.record(
+    { from: fc.constantFrom(...IDENTITIES), sni: fc.constantFrom("w.com", "W.com") },
+    { requiredKeys: [] },
+  )
+  const seen = new Set<string>()
+  await fc.assert(
+    fc.asyncProperty(fc.nat(connectionSets.length - 1), connection, async (set, caller) => {
+      const host = addressOf(set)
+      const asked = { ...caller, protocol: "tcp" as const, ip: "127.0.0.1", destinationIp: host, port: envoy.port }
+      const { verdict } = new Trial(connectionSets.slice(set, set + 1), workload, mesh, now).ask(asked)
+      const about = `policies of seed ${seed}: ${JSON.stringify(connectionSets[set]?.spec)}`
+      expect([await echoed(connected(host, envoy.port, caller)), about]).toEqual([verdict === "allow", about])
+      seen.add(`${connectionSets[set]?.spec.action} ${verdict}`)
+    }),
+    { numRuns: 300 * inject("effort") },
   )
   expect([...seen].sort()).toEqual(["ALLOW allow", "ALLOW deny", "DENY allow", "DENY deny"])
 })

@@ -2,6 +2,7 @@
 // What Istio's control plane generates for Envoy: the filters `rbac` and `jwt_authn` of a sidecar, for Istio's
 // policies.
 
+import { isDeepStrictEqual } from "node:util"
 import type { AuthorizationPolicy, JwtRule } from "@merlon/policy/resources"
 import { type } from "./envoy.js"
 
@@ -157,6 +158,26 @@ export const rbacFilter = (policy: AuthorizationPolicy) => ({
   ...type("envoy.extensions.filters.http.rbac.v3.RBAC"),
   rules: rbacOf(policy),
 })
+
+/** What is left of a policy on connections: an ALLOW rule that looks at requests is left out, a DENY rule loses what it looks at. */
+export function overTcp(policy: AuthorizationPolicy): AuthorizationPolicy {
+  const { action, rules = [] } = policy.spec
+  const left = rules.map(withoutHttp)
+  const kept = action === "DENY" ? left : rules.filter((rule, at) => isDeepStrictEqual(rule, left[at]))
+  return { ...policy, spec: { ...policy.spec, rules: kept } }
+}
+
+const OF_REQUESTS = /^(not)?(requestPrincipals|hosts|methods|paths)$|^request\./i
+
+/** What a rule looks at of a connection. */
+export const withoutHttp = ({ from, to, when }: Rule): Rule => ({
+  ...(from && { from: from.map(({ source }) => ({ source: onConnections(source) })) }),
+  ...(to && { to: to.map(({ operation }) => ({ operation: onConnections(operation) })) }),
+  ...(when && { when: when.filter(({ key }) => !OF_REQUESTS.test(key)) }),
+})
+
+const onConnections = (fields: object = {}): object =>
+  Object.fromEntries(Object.entries(fields).filter(([name]) => !OF_REQUESTS.test(name)))
 
 /** One provider for each rule, and the requirement that Istio combines them to. */
 export function jwtAuthn(rules: readonly JwtRule[]): object {
