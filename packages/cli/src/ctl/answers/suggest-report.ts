@@ -32,7 +32,7 @@ function comments({ workload, evidence, proofs, replaces, alsoSelects }: Suggest
       : [`${leftOut} shapes are left out because their callers are unknown; they would be denied`]),
     ...(replaces.length === 0
       ? []
-      : [`takes effect once ${replaces.join(", ")} no longer ${replaces.length === 1 ? "lets" : "let"} more through`]),
+      : [`takes effect once ${replaces.join(", ")} no longer ${replaces.length === 1 ? "allows" : "allow"} more`]),
     ...(alsoSelects.length === 0 ? [] : [`no label tells it from ${alsoSelects.join(", ")}`]),
   ]
   return lines.map(line => `# ${line.replaceAll(/[\r\n]/g, " ")}\n`).join("")

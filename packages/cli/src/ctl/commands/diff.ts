@@ -243,7 +243,8 @@ async function fromFiles(flags: Flags): Promise<Sets> {
   const reading = { names: mesh.names, namespace: flags.namespace ?? "default", note, log, known }
   const [before, after] = [policiesIn(texts.from, from, reading), policiesIn(texts.to, to, reading)]
   for (const [path, files] of [[from, before] as const, [to, after] as const]) {
-    noteOthers(files, note)
+    const isRead = ({ value }: { readonly value: unknown }) => mesh.dialect === "istio" && isMeshConfig(value)
+    noteOthers({ ...files, others: files.others.filter(one => !isRead(one)) }, note)
     // An empty folder is where a mesh begins, or ends; files without policies are something else than was meant.
     if (!files.isEmpty) logIfUseless(path, files, log, "policy")
   }
