@@ -2,6 +2,7 @@
 // The independent checker accepts every certificate that the proofs write about random policies, and rejects all
 // others.
 
+import { generateKeyPairSync } from "node:crypto"
 import fc from "fast-check"
 import { describe, expect, inject, it } from "vitest"
 import { ruleName } from "../../packages/policy/src/authorization/rule-name.js"
@@ -365,6 +366,8 @@ describe("a certificate is not valid", () => {
     ["a header value that cannot be sent", { values: { "header x-a": ["\r\n"] } }],
     ["a header that tokens are read from", { values: { "header authorization": ["Bearer a"] } }],
     ["a host with a trailing dot, which rules do not see", { values: { host: "b.example." } }],
+    ["a header that removes others", { values: { "header connection": ["x-a"] } }],
+    ["the name of a server in plaintext", { values: { sni: "a.example" } }],
   ])("that shows a request with %s", (_, { values = {}, ...change }) => {
     const paths = ["/a", "/a/*"]
     const invariant = statementOf("never", { to: [{ operation: { paths, notHosts: ["b.example"] } }] })
@@ -501,6 +504,20 @@ describe("a certificate is not valid", () => {
     expect(checked(forged({ ...answer, proofs: {} }, other), [other])).toEqual([expect.stringContaining("is broken")])
   })
 
+  it("of an invariant with a duplicate name", () => {
+    const rules = [{ to: [{ operation: { paths: ["/a"] } }] }, { from: [{ source: { namespaces: ["a"] } }] }]
+    const named = (...names: readonly string[]) => ({
+      ...statementOf("never", {}),
+      spec: { never: names.map((name, at) => ({ name, ...rules[at] })) },
+    })
+    const answer = { broken: { outcome: "allow", request: { http: true, values: REQUEST } }, holds: "never" }
+    const isBroken = (...names: readonly string[]): boolean => {
+      const set = [anyIssuer, named(...names)]
+      return isValid(forged({ ...answer, kind: "invariant", invariant: "foo/i", rule: "s", proofs: {} }, set), [set])
+    }
+    expect([isBroken("s"), isBroken("s", "t"), isBroken("s", "s")]).toEqual([true, true, false])
+  })
+
   it("of a mesh with an invalid root namespace", () => {
     const set = [anyIssuer]
     const forgery = JSON.parse(forged({ changes: [], kind: "compare", proofs: {} }, set, set))
@@ -568,6 +585,16 @@ describe("a certificate is not valid", () => {
   })
 })
 
+it("no certificate is written about a key set with a key that cannot be used", () => {
+  const { publicKey } = generateKeyPairSync("ed25519")
+  const certificate = (...others: readonly object[]) => {
+    const keys = [publicKey.export({ format: "jwk" }), ...others]
+    const set = [authentication([{ issuer: "i", jwks: JSON.stringify({ keys }) }])]
+    return compared([set, [...set, authorization("DENY", [{}])]])
+  }
+  expect([certificate(), certificate({ kty: "X" })]).toEqual([expect.any(String), undefined])
+})
+
 describe("the checker reads YAML", () => {
   it.each([
     ["%YAML 1.1", "%YAML 1.1\n---\na: [on, 0o17, 1:30, <<, 2001-01-01]\n"],
@@ -577,8 +604,23 @@ describe("the checker reads YAML", () => {
   })
 
   it.each([
+    ["a Kubernetes list", "kind: List\nitems: [kind: A, kind: B]\n"],
+    ["a list of one kind", "kind: AList\nitems: [{}, kind: B]\n"],
+    ["a list in a list", "kind: List\nitems: [{ kind: List, items: [kind: A] }, kind: B]\n"],
+    ["a plain list", "- kind: A\n- kind: B\n"],
+    ["several documents", "kind: A\n---\nkind: B\n"],
+  ])("with the documents of %s", (_, text) => {
+    expect(documentsIn(text, "a.yaml")).toEqual([expect.objectContaining({ kind: "A" }), { kind: "B" }])
+  })
+
+  it("without the items of an object with a name, which is not a list", () => {
+    expect(documentsIn("kind: AllowList\nmetadata: { name: a }\nitems: [kind: A]\n", "a.yaml")).toHaveLength(1)
+  })
+
+  it.each([
     ["an unknown tag", "a: !b c\n"],
     ["a duplicate key", "a: b\na: c\n"],
+    ["a duplicate key in quotes", '80: b\n"80": c\n'],
     ["a syntax error", "a: [\n"],
   ])("but not with %s", (_, text) => expect(() => documentsIn(text, "a.yaml")).toThrow(Invalid))
 })

@@ -2,7 +2,10 @@
 // The command line of `proof-check`: a mistyped option must not look like a verdict about a certificate.
 
 import { spawnSync } from "node:child_process"
-import { expect, it } from "vitest"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { expect, it, onTestFinished } from "vitest"
 
 const run = (...args: readonly string[]) =>
   spawnSync(process.execPath, ["packages/proof-check/bin/proof-check.js", ...args], { encoding: "utf8" })
@@ -13,4 +16,18 @@ it("prints its usage with `--help`", () => {
 
 it("rejects an unknown option with its usage, and exits with 2", () => {
   expect(run("--polices", "a")).toMatchObject({ status: 2, stdout: "", stderr: expect.stringContaining("Usage:") })
+})
+
+it("reads the policies of every YAML and JSON file, also with capitals in its ending", () => {
+  const folder = mkdtempSync(join(tmpdir(), "merlon-check-"))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const policy = { apiVersion: "security.merlon.dev/v1alpha3", kind: "AuthorizationPolicy", metadata: { name: "a" } }
+  writeFileSync(join(folder, "a.YML"), JSON.stringify(policy))
+  const certificate = join(folder, "certificate")
+  const mesh = { format: "merlon.dev/certificate/2", mesh: {}, policies: [{}] }
+  writeFileSync(certificate, `${JSON.stringify({ answers: [], ...mesh })}\n`)
+  expect(run(certificate, "--policies", folder)).toMatchObject({
+    status: 3,
+    stdout: expect.stringContaining("AuthorizationPolicy default/a was not there"),
+  })
 })

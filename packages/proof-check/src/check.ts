@@ -333,8 +333,9 @@ class Answer {
     if (holds !== "never" && holds !== "always") throw new Invalid("`holds` is neither `never` nor `always`")
     const invariant = set.find(one => one.kind === "PolicyInvariant" && `${one.namespace}/${one.name}` === id)
     const stated = list(invariant?.spec[holds] ?? [], "invariant").map(one => fields(one, "invariant"))
-    const found = stated.find(({ name }) => name === called)
-    if (invariant === undefined || found === undefined) throw new Invalid("there is no such invariant")
+    const [found, ...others] = stated.filter(({ name }) => name === called)
+    if (invariant === undefined || found === undefined || others.length > 0)
+      throw new Invalid("there is no such invariant, or there are several")
     if (this.#workloads.some(one => scopeOf(invariant, one, this.mesh) === undefined))
       throw new Invalid("the invariant is not about every workload")
     const { name, ...rule } = found

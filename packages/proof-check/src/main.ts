@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { checkCertificate } from "./check.js"
 import { type Policy, readPolicy } from "./policies.js"
-import { documentsIn, type Fields, Invalid } from "./read.js"
+import { documentsIn, Invalid } from "./read.js"
 
 const USAGE = `Usage: proof-check CERTIFICATE --policies PATH
        proof-check CERTIFICATE --from PATH --to PATH     for a comparison of two sets
@@ -22,15 +22,11 @@ function policiesIn(path: string, namespace: string): readonly Policy[] {
     return readdirSync(path)
       .sort()
       .flatMap(name =>
-        /\.(ya?ml|json)$/.test(name) || statSync(join(path, name)).isDirectory()
+        /\.(ya?ml|json)$/i.test(name) || statSync(join(path, name)).isDirectory()
           ? policiesIn(join(path, name), namespace)
           : [],
       )
-  const documents = documentsIn(readFileSync(path, "utf8"), path) as readonly (Fields | null)[] // anything that YAML can say
-  return documents.flatMap(value => {
-    const items = /List$/.test(String(value?.kind)) && Array.isArray(value?.items) ? value.items : [value]
-    return items.flatMap(item => readPolicy(item, namespace) ?? [])
-  })
+  return documentsIn(readFileSync(path, "utf8"), path).flatMap(document => readPolicy(document, namespace) ?? [])
 }
 
 /** On one line, without characters that could make it read otherwise. */

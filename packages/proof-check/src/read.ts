@@ -73,11 +73,22 @@ export function port(value: string, where: string): string {
 
 /** As YAML 1.2, whatever the text says: `%YAML 1.1` would change what values mean, and so would a tag that is not known. */
 export function documentsIn(yaml: string, where: string): readonly unknown[] {
-  const documents = parseAllDocuments(yaml, { schema: "core", version: "1.2", merge: false })
-  return ("empty" in documents ? [] : documents).map(document => {
+  const documents = parseAllDocuments(yaml, { schema: "core", version: "1.2", merge: false, stringKeys: true })
+  return ("empty" in documents ? [] : documents).flatMap(document => {
     for (const { message } of [...document.errors, ...document.warnings]) throw new Invalid(`${where}: ${message}`)
-    return document.toJS()
+    return itemsOf(document.toJS(), where)
   })
+}
+
+/** Of a plain list, or of one of Kubernetes (an object without a name whose kind ends in `List`), also when nested. */
+function itemsOf(value: unknown, where: string): readonly unknown[] {
+  if (Array.isArray(value)) return value.flatMap(item => itemsOf(item, where))
+  const { apiVersion, items, kind, metadata } = (value ?? {}) as Fields // what is missing is undefined
+  const [, ofKind] = /^(.*)List$/s.exec(String(kind)) ?? []
+  if (ofKind === undefined || !Array.isArray(items) || (metadata as Fields | null)?.name !== undefined) return [value]
+  // Items of a `PodList` do not repeat their kind.
+  const whole = (item: unknown) => (ofKind === "" ? item : { apiVersion, kind: ofKind, ...fields(item, where) })
+  return items.flatMap(item => itemsOf(whole(item), where))
 }
 
 /** JSON with sorted names and no blanks. */

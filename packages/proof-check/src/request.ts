@@ -8,7 +8,10 @@ import { CLIENT_CERT, type Frame, type Region } from "./rules.js"
 import { type Given, isPossible, isSeveral, readValue, type Value } from "./values.js"
 
 /** What follows from more than the values that a certificate shows. */
-const UNFOLLOWED = ["header :path", `header ${CLIENT_CERT}`, ...["exp", "nbf", "iat"].map(name => `claim ["${name}"]`)]
+const UNFOLLOWED = [
+  ...[":path", "connection", CLIENT_CERT].map(name => `header ${name}`),
+  ...["exp", "nbf", "iat"].map(name => `claim ["${name}"]`),
+]
 
 /** With these headers it is a CORS preflight, of which no token is read. */
 const PREFLIGHT = ["header origin", "header access-control-request-method"]
@@ -34,12 +37,14 @@ export class Shown {
         throw new Invalid("the request has a header that a token is read from")
     }
     const isOptions = this.#values.get("method") === "OPTIONS"
-    const isPreflight =
-      isOptions && places.size > 0 && PREFLIGHT.every(name => (this.#values.get(name)?.length ?? 0) > 0)
+    const hasText = (name: string) => /\S/.test([this.#values.get(name)].flat().join(""))
+    const isPreflight = isOptions && places.size > 0 && PREFLIGHT.every(hasText)
     const place = token === undefined ? (isPreflight ? "preflight" : "none") : text(token, "token")
     this.frame = { identity: this.#values.has("peer"), http: http === true, token: place }
     const isThere = token === undefined || (http === true && !isPreflight && places.has(place))
-    if (!isThere || typeof http !== "boolean") throw new Invalid("there is no request of this kind")
+    const isNamed = typeof this.#values.get("sni") === "string"
+    if (!isThere || typeof http !== "boolean" || (http && isNamed && !this.frame.identity))
+      throw new Invalid("there is no request of this kind")
     for (const [attribute, value] of this.#values)
       if (UNFOLLOWED.includes(attribute) || !isPossible(attribute, value, given))
         throw new Invalid(`the request has no \`${attribute}\` that there can be`)

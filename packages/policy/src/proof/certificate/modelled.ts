@@ -6,7 +6,9 @@ import type { MeshConfig } from "../../mesh/config.js"
 import { foldedName } from "../../request/protected-headers.js"
 import type { Rule } from "../../resources/authorization-policy/definition.js"
 import type { PolicyDocument } from "../../resources/document.js"
+import type { JwtRule } from "../../resources/request-authentication/definition.js"
 import { isShadow } from "../../selection/shadow.js"
+import { parseKeySet } from "../../tokens/key-set.js"
 import { headersNamed, headersNamedBy } from "../seen-headers.js"
 import { proofTokenRules } from "../token-rules.js"
 
@@ -24,6 +26,11 @@ export function notModelled(
     ({ kind, spec }) => kind === "AuthorizationPolicy" && "action" in spec && spec.action === "CUSTOM",
   )
   if (custom !== undefined) return `certificates do not model providers, and \`${custom.metadata.name}\` asks one`
+  const unusable = enforced.find(
+    ({ kind, spec }) => kind === "RequestAuthentication" && "jwtRules" in spec && spec.jwtRules?.some(hasUnusableKey),
+  )
+  if (unusable !== undefined)
+    return `certificates do not model keys that cannot be used, and \`${unusable.metadata.name}\` has one`
   const tokens = proofTokenRules(enforced.filter(document => document.kind === "RequestAuthentication"))
   const touched = new Set(
     tokens.flatMap(({ locations, writes }) => [...locations.map(({ name }) => name), ...writes.keys()]).map(foldedName),
@@ -43,6 +50,11 @@ export function notModelled(
   return special === undefined ? undefined : `certificates do not model the header \`${special}\`, which a rule reads`
 }
 
+function hasUnusableKey({ jwks }: JwtRule): boolean {
+  const read = jwks === undefined ? undefined : parseKeySet(jwks)
+  return read !== undefined && !(read.ok && read.keySet.skipped.length === 0)
+}
+
 /** What the checker cannot judge a single request by; undefined where there is nothing. */
 export function notReplayable(documents: readonly PolicyDocument[], asked: readonly Rule[] = []): string | undefined {
   const rules = documents.flatMap(({ kind, spec }) =>
@@ -53,7 +65,6 @@ export function notReplayable(documents: readonly PolicyDocument[], asked: reado
 }
 
 const UNFOLLOWED = [
-  "request.headers[:path]",
-  "request.headers[x-forwarded-client-cert]",
+  ...[":path", "connection", "x-forwarded-client-cert"].map(header => `request.headers[${header}]`),
   ...["exp", "nbf", "iat"].map(claim => `request.auth.claims[${claim}]`),
 ]
