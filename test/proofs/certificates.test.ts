@@ -7,7 +7,7 @@ import fc from "fast-check"
 import { describe, expect, inject, it } from "vitest"
 import { ruleName } from "../../packages/policy/src/authorization/rule-name.js"
 import type { ObservedCall } from "../../packages/policy/src/ledger/call.js"
-import { meshConfig } from "../../packages/policy/src/mesh/config.js"
+import { type MeshConfig, meshConfig } from "../../packages/policy/src/mesh/config.js"
 import { GATEWAY_GROUP } from "../../packages/policy/src/mesh/names.js"
 import type { Certificate } from "../../packages/policy/src/proof/certificate/certificate.js"
 import { compareSets } from "../../packages/policy/src/proof/questions/compare.js"
@@ -583,6 +583,14 @@ describe("a certificate is not valid", () => {
     const certificate = compared(sides) ?? ""
     expect([isValid(certificate, sides), isValid(change(certificate), sides)]).toEqual([true, false])
   })
+})
+
+it("no certificate is written about policies of Istio, even about the same ones", () => {
+  const written = (settings: MeshConfig) =>
+    certificateOf([[anyIssuer], [anyIssuer]], settings, comparisons => {
+      diffSets([anyIssuer], [anyIssuer], [workload], settings, { ...OPTIONS, comparisons })
+    })
+  expect([written(mesh), written({ ...mesh, dialect: "istio" })]).toEqual([expect.any(String), undefined])
 })
 
 it("no certificate is written about a key set with a key that cannot be used", () => {

@@ -72,7 +72,8 @@ function notCertified(
   if (pool === "promoted") return "certificates do not treat policies in shadow mode as enforced"
   if (meshBefore !== mesh) return "certificates compare sets of one mesh"
   const [before = [], after = []] = sets
-  return sameDocuments(before, after) ? undefined : notModelled(sets.flat(), mesh)
+  const isSame = mesh.dialect === undefined && sameDocuments(before, after)
+  return isSame ? undefined : notModelled(sets.flat(), mesh)
 }
 
 function resultOf(groups: readonly DiffGroup[]): Comparison["result"] {
