@@ -32,6 +32,7 @@ import {
   startSpending,
   text,
   texts,
+  within,
 } from "./read.js"
 import { checkRefuted } from "./refute.js"
 import { Shown } from "./request.js"
@@ -51,12 +52,7 @@ export interface Checked {
 /** `sets`: the policies of each side, which are all that there are. Throws `Invalid` where the certificate is not valid. */
 export function checkCertificate(written: string, sets: Sets, maxSteps = MAX_STEPS): Checked {
   startSpending(maxSteps)
-  try {
-    return checkAnswers(written, sets)
-  } catch (error) {
-    // Whatever goes wrong with what is written, nothing was shown to be valid.
-    throw error instanceof Invalid ? error : new Invalid(error instanceof Error ? error.message : String(error))
-  }
+  return within("", () => checkAnswers(written, sets))
 }
 
 function checkAnswers(written: string, sets: Sets): Checked {
@@ -77,16 +73,14 @@ function checkAnswers(written: string, sets: Sets): Checked {
   const all = list(answers, "answers")
   if (all.length === 0) throw new Invalid("there is no answer")
   const assumed = new Set([`mesh: ${canonical(mesh)}`])
-  const proved = all.map((answer, at) => {
-    try {
+  const proved = all.map((answer, at) =>
+    within(`answer ${at}: `, () => {
       const read = new Answer(answer, sets, settings)
       const said = read.check()
       for (const one of read.workloads) assumed.add(`workload: ${canonical(one)}`)
       return said
-    } catch (error) {
-      throw error instanceof Invalid ? new Invalid(`answer ${at}: ${error.message}`) : error
-    }
-  })
+    }),
+  )
   return { proved, assumed: [...assumed] }
 }
 
@@ -102,13 +96,8 @@ function checkDigests(said: ReadonlyMap<string, string>, set: readonly Policy[])
 
 /** Another mesh has kinds of the same names. */
 function checkVersions(set: readonly Policy[], { dryRun }: Mesh): void {
-  const group = `security.${dryRun.split("/")[0]}`
-  for (const { apiVersion, kind, name } of set)
-    oneOf(
-      apiVersion,
-      ["v1alpha3", "v1beta1", "v1"].map(version => `${group}/${version}`),
-      `${kind} ${name}`,
-    )
+  const served = ["v1alpha3", "v1beta1", "v1"].map(version => `security.${dryRun.split("/")[0]}/${version}`)
+  for (const { apiVersion, kind, name } of set) oneOf(apiVersion, served, `${kind} ${name}`)
 }
 
 function meshOf(value: unknown): Mesh {
@@ -116,13 +105,11 @@ function meshOf(value: unknown): Mesh {
   const mesh = {
     aliases: texts(read.aliases, "mesh.aliases"),
     dryRun: text(read.dryRun, "mesh.dryRun"),
-    paths: text(read.paths, "mesh.paths"),
+    paths: oneOf(read.paths, ["NONE", "BASE", "MERGE_SLASHES", "DECODE_AND_MERGE_SLASHES"], "mesh.paths"),
     proxies: integer(read.proxies, "mesh.proxies", 0, 1_000),
     rootNamespace: text(read.rootNamespace, "mesh.rootNamespace"),
     trustDomain: text(read.trustDomain, "mesh.trustDomain"),
   }
-  if (!["NONE", "BASE", "MERGE_SLASHES", "DECODE_AND_MERGE_SLASHES"].includes(mesh.paths))
-    throw new Invalid("mesh.paths is not known")
   // Another annotation would make a policy with it one in shadow mode.
   if (!mesh.rootNamespace.endsWith("-system")) throw new Invalid("mesh.rootNamespace is no root namespace")
   if (!/^[a-z0-9.-]+\/dry-run$/.test(mesh.dryRun)) throw new Invalid("mesh.dryRun is no name of that annotation")
@@ -278,11 +265,8 @@ class Answer {
     const all = stages.flatMap(one => [one.transport, one.missing, one.good ?? [], one.deny, one.allow])
     const whole = joined({ needs: givenNeeds(frame), bans: [] }, problem)
     const regions = new Map([...all, ...whole.needs].flat().map(region => [region.label, region]))
-    try {
-      checkRefuted(whole, this.#proofs.get(id), givenOf(this.#sides, this.#workload, this.mesh), regions)
-    } catch (error) {
-      throw error instanceof Invalid ? new Invalid(`${id}: ${error.message}`) : error
-    }
+    const given = givenOf(this.#sides, this.#workload, this.mesh)
+    within(`${id}: `, () => checkRefuted(whole, this.#proofs.get(id), given, regions))
     this.#proofs.delete(id)
   }
 
@@ -292,8 +276,7 @@ class Answer {
   }
 
   #comesTo(shown: Shown, { stages }: Round, at: number, outcome: unknown): void {
-    const known = OUTCOMES.find(one => one === outcome)
-    const problems = known === undefined ? [] : problemsOf(stages[at] as Stages, known) // one for each side
+    const problems = problemsOf(stages[at] as Stages, oneOf(outcome, OUTCOMES, "an outcome")) // one for each side
     if (!problems.some(problem => shown.solves(problem)))
       throw new Invalid(`the request does not come to \`${String(outcome)}\``)
   }
@@ -329,8 +312,8 @@ class Answer {
   }
 
   #invariant(set: readonly Policy[]): string {
-    const { broken, holds, invariant: id, rule: called } = this.#answer
-    if (holds !== "never" && holds !== "always") throw new Invalid("`holds` is neither `never` nor `always`")
+    const { broken, invariant: id, rule: called } = this.#answer
+    const holds = oneOf(this.#answer.holds, ["never", "always"], "holds")
     const invariant = set.find(one => one.kind === "PolicyInvariant" && `${one.namespace}/${one.name}` === id)
     const stated = list(invariant?.spec[holds] ?? [], "invariant").map(one => fields(one, "invariant"))
     const [found, ...others] = stated.filter(({ name }) => name === called)

@@ -109,20 +109,15 @@ function isShadow({ kind, annotations, spec }: Policy, { dryRun }: Mesh): boolea
   return spec.enforcement === "Shadow" || isDry
 }
 
-const LABELS = new Map([
-  ["Gateway", "gateway"],
-  ["HTTPRoute", "http-route"],
-  ["GRPCRoute", "grpc-route"],
-] as const)
-
 /** A Service has its workloads, a Gateway or a route the authorizers whose label names it. */
 function isBehind(ref: unknown, { services, labels }: Workload, { dryRun }: Mesh): boolean {
   const { group = "", kind, name } = fields(ref, "targetRefs", ["group", "kind", "name"])
   const target = text(name, "targetRefs")
   if (kind === "Service" && (group === "" || group === "core")) return services.includes(target)
-  const label = new Map<unknown, string>(LABELS).get(kind)
-  if (group !== "gateway.networking.k8s.io" || label === undefined)
-    throw new Invalid(`\`${String(kind)}\` is no target that is known`)
+  oneOf(group, ["gateway.networking.k8s.io"], "targetRefs")
+  const label = oneOf(kind, ["Gateway", "HTTPRoute", "GRPCRoute"], "targetRefs")
+    .replace("Route", "-route")
+    .toLowerCase()
   // Both names start with the domain of the mesh.
   return target !== "" && labels.get(dryRun.replace(/[^/]*$/, label)) === target
 }

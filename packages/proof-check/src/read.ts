@@ -7,6 +7,15 @@ export class Invalid extends Error {
   override readonly name = "Invalid"
 }
 
+/** Says where it failed. Whatever goes wrong, nothing is valid. */
+export function within<T>(where: string, check: () => T): T {
+  try {
+    return check()
+  } catch (error) {
+    throw new Invalid(where + (error instanceof Error ? error.message : String(error)))
+  }
+}
+
 export type Fields = { readonly [name: string]: unknown }
 
 export const MAX_STEPS = 200_000_000
