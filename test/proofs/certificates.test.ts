@@ -2,12 +2,11 @@
 // The independent checker accepts every certificate that the proofs write about random policies, and rejects all
 // others.
 
-import { generateKeyPairSync } from "node:crypto"
 import fc from "fast-check"
 import { describe, expect, inject, it } from "vitest"
 import { ruleName } from "../../packages/policy/src/authorization/rule-name.js"
 import type { ObservedCall } from "../../packages/policy/src/ledger/call.js"
-import { type MeshConfig, meshConfig } from "../../packages/policy/src/mesh/config.js"
+import { meshConfig } from "../../packages/policy/src/mesh/config.js"
 import { GATEWAY_GROUP } from "../../packages/policy/src/mesh/names.js"
 import type { Certificate } from "../../packages/policy/src/proof/certificate/certificate.js"
 import { compareSets } from "../../packages/policy/src/proof/questions/compare.js"
@@ -34,7 +33,7 @@ import type {
 } from "../../packages/policy/src/resources/document.js"
 import type { JwtRule } from "../../packages/policy/src/resources/request-authentication/definition.js"
 import { suggestPolicies } from "../../packages/policy/src/suggest/suggest.js"
-import { documentsIn, Invalid, readPolicy } from "../../packages/proof-check/src/index.js"
+import { Invalid, readPolicy } from "../../packages/proof-check/src/index.js"
 import { certificateOf, checked, type Sides } from "./certified.js"
 import { certified, EXAMPLES } from "./examples.js"
 
@@ -583,52 +582,4 @@ describe("a certificate is not valid", () => {
     const certificate = compared(sides) ?? ""
     expect([isValid(certificate, sides), isValid(change(certificate), sides)]).toEqual([true, false])
   })
-})
-
-it("no certificate is written about policies of Istio, even about the same ones", () => {
-  const written = (settings: MeshConfig) =>
-    certificateOf([[anyIssuer], [anyIssuer]], settings, comparisons => {
-      diffSets([anyIssuer], [anyIssuer], [workload], settings, { ...OPTIONS, comparisons })
-    })
-  expect([written(mesh), written({ ...mesh, dialect: "istio" })]).toEqual([expect.any(String), undefined])
-})
-
-it("no certificate is written about a key set with a key that cannot be used", () => {
-  const { publicKey } = generateKeyPairSync("ed25519")
-  const certificate = (...others: readonly object[]) => {
-    const keys = [publicKey.export({ format: "jwk" }), ...others]
-    const set = [authentication([{ issuer: "i", jwks: JSON.stringify({ keys }) }])]
-    return compared([set, [...set, authorization("DENY", [{}])]])
-  }
-  expect([certificate(), certificate({ kty: "X" })]).toEqual([expect.any(String), undefined])
-})
-
-describe("the checker reads YAML", () => {
-  it.each([
-    ["%YAML 1.1", "%YAML 1.1\n---\na: [on, 0o17, 1:30, <<, 2001-01-01]\n"],
-    ["no version", "a: [on, 0o17, 1:30, <<, 2001-01-01]\n"],
-  ])("as version 1.2 with %s", (_, text) => {
-    expect(documentsIn(text, "a.yaml")).toEqual([{ a: ["on", 15, "1:30", "<<", "2001-01-01"] }])
-  })
-
-  it.each([
-    ["a Kubernetes list", "kind: List\nitems: [kind: A, kind: B]\n"],
-    ["a list of one kind", "kind: AList\nitems: [{}, kind: B]\n"],
-    ["a list in a list", "kind: List\nitems: [{ kind: List, items: [kind: A] }, kind: B]\n"],
-    ["a plain list", "- kind: A\n- kind: B\n"],
-    ["several documents", "kind: A\n---\nkind: B\n"],
-  ])("with the documents of %s", (_, text) => {
-    expect(documentsIn(text, "a.yaml")).toEqual([expect.objectContaining({ kind: "A" }), { kind: "B" }])
-  })
-
-  it("without the items of an object with a name, which is not a list", () => {
-    expect(documentsIn("kind: AllowList\nmetadata: { name: a }\nitems: [kind: A]\n", "a.yaml")).toHaveLength(1)
-  })
-
-  it.each([
-    ["an unknown tag", "a: !b c\n"],
-    ["a duplicate key", "a: b\na: c\n"],
-    ["a duplicate key in quotes", '80: b\n"80": c\n'],
-    ["a syntax error", "a: [\n"],
-  ])("but not with %s", (_, text) => expect(() => documentsIn(text, "a.yaml")).toThrow(Invalid))
 })
