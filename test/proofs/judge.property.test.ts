@@ -1,20 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // The checker comes to the outcome of `judge`, whatever the policies say and whatever the request is. Everything that it
-// calls valid rests on its own reading, selection and matching, so they are compared over all fields.
+// calls valid rests on its own reading, selection and matching, so they are compared over all fields. A proof of similar
+// policies is not valid for a claim that a request contradicts.
 
 import fc from "fast-check"
 import { expect, inject, it } from "vitest"
 import { policies } from "../../packages/policy/src/authorization/testing/arbitraries.js"
 import { type MeshConfig, meshConfig, PATH_NORMALIZATIONS } from "../../packages/policy/src/mesh/config.js"
 import { GATEWAY_GROUP } from "../../packages/policy/src/mesh/names.js"
+import { canonical } from "../../packages/policy/src/proof/certificate/canonical.js"
+import type { Certificate } from "../../packages/policy/src/proof/certificate/certificate.js"
 import { requestOf } from "../../packages/policy/src/proof/certificate/request-json.js"
 import { policySide } from "../../packages/policy/src/proof/policy-side.js"
+import { checkInvariants } from "../../packages/policy/src/proof/questions/invariants.js"
 import { Replay } from "../../packages/policy/src/proof/replay.js"
 import { authentication } from "../../packages/policy/src/proof/testing/token-sets.js"
 import { assertUntilSeen } from "../../packages/policy/src/proof/testing/until-seen.js"
 import { keysOf } from "../../packages/policy/src/proof/token-rules.js"
 import type { Witness } from "../../packages/policy/src/proof/witness.js"
-import type { PeerAuthentication, PolicyDocument } from "../../packages/policy/src/resources/document.js"
+import type {
+  PeerAuthentication,
+  PolicyDocument,
+  PolicyInvariant,
+} from "../../packages/policy/src/resources/document.js"
 import type { JwtRule } from "../../packages/policy/src/resources/request-authentication/definition.js"
 import { Invalid, readPolicy } from "../../packages/proof-check/src/index.js"
 import {
@@ -27,8 +35,10 @@ import {
   stagesOf,
 } from "../../packages/proof-check/src/problems.js"
 import { Shown } from "../../packages/proof-check/src/request.js"
+import { certificateOf, checked } from "./certified.js"
 
 const NOW = 1_700_000_000
+const timeout = 300_000 * inject("effort")
 const pick = <T>(...values: T[]) => fc.constantFrom(...values)
 const some = <T extends object>(fields: { [K in keyof T]: fc.Arbitrary<T[K]> }) =>
   // fast-check knows no exact optional types
@@ -202,7 +212,7 @@ function claimable(set: readonly PolicyDocument[], mesh: MeshConfig, request: Wi
   }
 }
 
-it("the checker decides every request as `judge` does, or rejects it", { timeout: 300_000 * inject("effort") }, () => {
+it("the checker decides every request as `judge` does, or rejects it", { timeout }, () => {
   const seen = { rejected: 0, allow: 0, deny: 0, unauthenticated: 0, transport: 0 }
   const several = fc.array(requests, { minLength: 10, maxLength: 10 })
   assertUntilSeen(
@@ -221,4 +231,62 @@ it("the checker decides every request as `judge` does, or rejects it", { timeout
     seen,
     ...(["rejected", "allow", "deny", "unauthenticated", "transport"] as const),
   )
+})
+
+const parts = fc.record({
+  set: sets,
+  rule: policies.map(all => all.flatMap(({ spec }) => spec.rules ?? [])[0] ?? {}),
+  holds: pick("never", "never", "always"),
+})
+
+/** Without one document, without one rule, and with a rule that everything matches. */
+function similar(set: readonly PolicyDocument[], at: number): readonly (readonly PolicyDocument[])[] {
+  return set.flatMap((document, index) => {
+    const without = set.toSpliced(index, 1)
+    if (document.kind !== "AuthorizationPolicy") return [without]
+    const { rules: own = [] } = document.spec
+    const changed = [own.toSpliced(at % Math.max(1, own.length), 1), [...own, {}]]
+    return [without, ...changed.map(rules => set.with(index, { ...document, spec: { ...document.spec, rules } }))]
+  })
+}
+
+function isValid(certificate: string, set: readonly PolicyDocument[]): boolean {
+  try {
+    return checked(certificate, [set]).length > 0
+  } catch (error) {
+    if (error instanceof Invalid) return false
+    throw error
+  }
+}
+
+it("the checker accepts no proof of similar policies for what `judge` contradicts", { timeout }, () => {
+  const seen = { accepted: 0, rejected: 0, none: 0 }
+  const property = fc.property(parts, meshes, fc.nat(), ({ set, rule, holds }, settings, at) => {
+    const mesh = meshConfig(settings)
+    const invariant: PolicyInvariant = {
+      apiVersion: "security.merlon.dev/v1alpha3",
+      kind: "PolicyInvariant",
+      metadata: { name: "i", namespace: "foo" },
+      spec: { [holds]: [{ name: "s", ...rule }] },
+    }
+    const options = { limits: { steps: 50_000 }, now: NOW }
+    const ask = (of: readonly PolicyDocument[], verdicts?: Certificate) =>
+      checkInvariants([invariant], of, [workload], mesh, { ...options, verdicts })
+    const proved = certificateOf([[...set, invariant]], mesh, verdicts => void ask([...set, invariant], verdicts))
+    if (proved === undefined || proved.includes('"broken":')) {
+      seen.none++
+      return
+    }
+    for (const edited of similar(set, at)) {
+      const all = [...edited, invariant]
+      const digests = all.flatMap(document => readPolicy(JSON.parse(JSON.stringify(document)), "default") ?? [])
+      const named = digests.map(({ kind, namespace, name, digest }) => [`${kind} ${namespace}/${name}`, digest])
+      const forged = `${canonical({ ...JSON.parse(proved), policies: [Object.fromEntries(named)] })}\n`
+      const isAccepted = isValid(forged, all)
+      seen[isAccepted ? "accepted" : "rejected"]++
+      // Such a request was judged with these policies.
+      if (isAccepted) expect(ask(all).map(({ result }) => result.verdict)).not.toContain("broken")
+    }
+  })
+  assertUntilSeen(property, { numRuns: 100 * inject("effort") }, seen, "accepted", "rejected")
 })
