@@ -2,7 +2,7 @@
 // Questions about policies written for Istio, as they are: which mesh a set is for, how that mesh is configured, and what
 // of it is not modelled.
 
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
@@ -30,6 +30,8 @@ const CONFIG_MAP = {
   data: { mesh: JSON.stringify(CONFIG) },
 }
 const OPERATOR = { apiVersion: "install.istio.io/v1alpha1", kind: "IstioOperator", spec: { meshConfig: CONFIG } }
+const VALUES = { ...OPERATOR, spec: { values: { meshConfig: CONFIG } } }
+const SAIL = { ...VALUES, apiVersion: "sailoperator.io/v1", kind: "Istio" }
 const POD = {
   apiVersion: "v1",
   kind: "Pod",
@@ -76,6 +78,13 @@ describe("a set of policies for Istio", () => {
     expect(out).toContain("read: 1 policy, 1 workload")
     expect(await diff(before, before)).toBe(0)
     expect(err).toContain("these are Istio's policies")
+  })
+
+  it("is read without flags in JSON with escaped slashes", async () => {
+    put("a.json", ALLOW_ALL)
+    writeFileSync(at("a.json"), readFileSync(at("a.json"), "utf8").replaceAll("/", "\\/"))
+    expect(await diff(put("b.yaml", ALLOW_GET), at("a.json"))).toBe(5)
+    expect(await diff(at("a.json"), at("a.json"))).toBe(0)
   })
 
   it("is an error in a version that Istio does not serve", async () => {
@@ -145,6 +154,8 @@ describe("the configuration of the mesh", () => {
   it.each([
     ["the ConfigMap `istio` among the files", () => [put("p.yaml", policy("no", DENY_ADMIN), CONFIG_MAP)]],
     ["an IstioOperator among the files", () => [put("p.yaml", policy("no", DENY_ADMIN), OPERATOR)]],
+    ["the values of an IstioOperator", () => [put("p.yaml", policy("no", DENY_ADMIN), VALUES)]],
+    ["the operator Sail", () => [put("p.yaml", policy("no", DENY_ADMIN), SAIL)]],
     ["--mesh-config", () => [put("p.yaml", policy("no", DENY_ADMIN)), "--mesh-config", put("mesh.yaml", CONFIG)]],
     [
       "--mesh-config with the ConfigMap",

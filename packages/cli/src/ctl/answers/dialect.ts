@@ -39,7 +39,8 @@ export function namesIn(texts: readonly SourceText[], flags: DialectFlags): Mesh
   return [dialect, mesh, domain].some(flag => flag !== undefined) ? namesOf(flags) : detected(texts)
 }
 
-const MENTIONED = /\b(?:security|networking)\.(istio\.io|merlon\.dev)\//g
+// JSON may escape the slash.
+const MENTIONED = /\b(?:security|networking)\.(istio\.io|merlon\.dev)\\?\//g
 
 /** By the groups of policies. Texts are parsed only if they mention both, since a mention is not yet a policy. */
 function detected(texts: readonly SourceText[]): MeshNames {

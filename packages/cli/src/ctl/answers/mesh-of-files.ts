@@ -106,7 +106,7 @@ function configsIn(texts: readonly SourceText[]): readonly WrittenConfig[] {
 }
 
 function allConfigsIn(texts: readonly SourceText[]): readonly WrittenConfig[] {
-  const likely = texts.filter(({ text }) => /ConfigMap|IstioOperator/.test(text))
+  const likely = texts.filter(({ text }) => /ConfigMap|IstioOperator|sailoperator/.test(text))
   return likely.flatMap(({ text }) =>
     objectsIn(text).flatMap(object => {
       const config = configIn(object)
@@ -202,9 +202,13 @@ export async function logClusterRevisions(
 const otherRevision = (revision: string): string =>
   `ConfigMap istio-${revision}: it configures the Pods of this revision; name it with \`--mesh-config\``
 
-/** Of the ConfigMap `istio`, of `istio-REVISION`, or of an IstioOperator. */
-function configIn({ kind, metadata, data, spec }: Fields): Fields | undefined {
-  if (kind === "IstioOperator") return fieldsOf(fieldsOf(spec).meshConfig)
+/** Of the ConfigMap `istio` or `istio-REVISION`, or of an operator: its own field overrides the values. */
+function configIn({ apiVersion, kind, metadata, data, spec }: Fields): Fields | undefined {
+  const isSail = kind === "Istio" && textOf(apiVersion)?.startsWith("sailoperator.io/") === true
+  if (kind === "IstioOperator" || isSail) {
+    const { meshConfig, values } = fieldsOf(spec)
+    return { ...fieldsOf(fieldsOf(values).meshConfig), ...fieldsOf(meshConfig) }
+  }
   const { mesh } = fieldsOf(data)
   const isNamed = /^istio(-.+)?$/.test(textOf(fieldsOf(metadata).name) ?? "")
   if (kind !== "ConfigMap" || !isNamed || typeof mesh !== "string") return undefined
