@@ -232,6 +232,17 @@ describe("a cluster with Istio and without our kinds", () => {
     expect(await run("who-can", "shop/cart")).toBe(0)
   })
 
+  it("lists Pods whose gRPC library decides, and counts a ztunnel among Pods without a proxy", async () => {
+    await create(pod("shop", "grpc", "sidecar", { "inject.istio.io/templates": "grpc-agent" }))
+    expect(await run("who-can", "shop/grpc")).toBe(4)
+    expect(out).toContain(
+      "skipped: Pod shop/grpc: not modelled: it is injected with `inject.istio.io/templates: grpc-agent`",
+    )
+    await create(pod("shop", "ztunnel", "ztunnel"))
+    expect(await run("who-can", "shop/ztunnel")).toBe(1)
+    expect(err).toContain("workload `shop/ztunnel` not found")
+  })
+
   it("lists what is stored there and not modelled", async () => {
     await create({
       ...{ apiVersion: "networking.istio.io/v1alpha3", kind: "EnvoyFilter" },

@@ -35,6 +35,8 @@ export function istioProxyOf({ metadata, spec }: PodParts): IstioProxy {
   const proxy = proxyContainer(spec)
   if (proxy === undefined) return "none"
   const args = listOf(proxy.args)
+  // No policy is about a ztunnel itself.
+  if (args.includes("ztunnel")) return "none"
   return args.includes("router") || args.includes("waypoint") ? "gateway" : "sidecar"
 }
 
@@ -52,10 +54,12 @@ export function withoutProxyContainer<T extends PodParts>(pod: T): T {
 
 export const OTHERWISE = { gateway: "a gateway or waypoint of Istio", ambient: "in the ambient mesh" } as const
 
-/** Why requests reach the ports of a Pod past its sidecar. */
+/** Why requests reach the ports of a Pod past a sidecar as we model it. */
 export function whyPastSidecar({ metadata }: PodParts): string | undefined {
   const annotations = textsOf(fieldsOf(metadata).annotations)
   const [excluded, included, mode] = [annotations[EXCLUDED], annotations[INCLUDED], annotations[INTERCEPTION]]
+  const templates = annotations[TEMPLATES]
+  if (templates !== undefined && templates !== "sidecar") return `it is injected with \`${TEMPLATES}: ${templates}\``
   const past = (name: string, value: string) => `no policy holds on ports that \`${name}: ${value}\` leaves out`
   if (excluded !== undefined && excluded.trim() !== "") return past(EXCLUDED, excluded)
   if (included !== undefined && included.trim() !== "*") return past(INCLUDED, included)
@@ -68,14 +72,14 @@ function whyOtherProxy({ metadata, spec }: PodParts, namespace: string, ofNamesp
   const inject = labels[INJECT] ?? annotations[INJECT]
   const templates = annotations[TEMPLATES]
   if (proxyContainer(spec) !== undefined || templates?.split(",").includes("gateway") === true) {
-    const proxy = templates === undefined ? istioProxyOf({ metadata, spec }) : "gateway"
+    const proxy = templates?.includes("gateway") === true ? "gateway" : istioProxyOf({ metadata, spec })
+    if (proxy === "none") return "it is a ztunnel, so no policy applies to it"
     return proxy === "gateway" ? `it is ${OTHERWISE.gateway}` : undefined
   }
   if (IGNORED.includes(namespace)) return `Istio injects no sidecar in \`${namespace}\`, so no policy applies to it`
   if (fieldsOf(spec).hostNetwork === true)
     return "`hostNetwork` leaves it without a sidecar, so no policy applies to it"
   if (inject === "false") return `\`${INJECT}: false\` leaves it without a sidecar, so no policy applies to it`
-  if (templates !== undefined && templates !== "sidecar") return `it is injected with \`${TEMPLATES}: ${templates}\``
   // Wins over the Pod's own label: the webhook that injects is not called for Pods of such a namespace.
   if (ofNamespace["istio-injection"] === "disabled")
     return "`istio-injection: disabled` leaves its namespace without sidecars, so no policy applies to it"

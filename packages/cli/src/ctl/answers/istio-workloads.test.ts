@@ -74,6 +74,7 @@ describe("a workload without a sidecar as it is modelled", () => {
     ["of the ambient mesh", labelled(ambient), "it is in the ambient mesh"],
     ["in an ambient namespace", made(), "it is in the ambient mesh", namespace(ambient)],
     ["of a gateway", proxy("router"), "it is a gateway or waypoint of Istio"],
+    ["of a ztunnel", proxy("ztunnel"), "it is a ztunnel"],
     ["injected as a gateway", annotated("inject.istio.io/templates", "gateway"), "it is a gateway or waypoint"],
     [
       "of proxyless gRPC",
