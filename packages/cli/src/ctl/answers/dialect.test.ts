@@ -196,6 +196,9 @@ describe("the configuration of a revision", () => {
   const labelled = { ...POD, metadata: { ...POD.metadata, labels: { app: "cart", "istio.io/rev": "canary" } } }
   const metadata = { name: "shop", labels: { "istio.io/rev": "canary" } }
   const revised = { apiVersion: "v1", kind: "Namespace", metadata }
+  const [tagged, ofDefault] = ["stable", "default"].map(revision => {
+    return { ...revised, metadata: { ...metadata, labels: { "istio.io/rev": revision } } }
+  })
 
   it("counts where there is no other", async () => {
     expect(
@@ -214,6 +217,8 @@ describe("the configuration of a revision", () => {
     ["not for Pods of the default revision", [POD], 0],
     ["and leaves answers about its Pods open", [labelled], 4],
     ["and leaves answers about Pods of its Namespaces open", [POD, revised], 4],
+    ["and leaves answers about Pods of a tag open", [POD, tagged], 4],
+    ["not for Pods of Namespaces of the default one", [POD, ofDefault], 0],
   ])("is beside the default one, %s", async (_, objects, code) => {
     const file = put("p.yaml", ALLOW_GET, other, canary, ...objects)
     expect(await run("who-can", "shop/cart", "-f", file)).toBe(code)

@@ -160,18 +160,21 @@ export function logMeshChange(
 export function logRevisions(texts: readonly SourceText[], flags: MeshSettings, log: Pick<InputLog, "skip">): void {
   if (flags.meshConfig !== undefined || !isIstio(namesIn(texts, flags))) return
   const [counted] = configsIn(texts)
-  const others = allConfigsIn(texts).filter(one => one.revision !== counted?.revision && isOther(one, counted))
+  const all = allConfigsIn(texts)
+  const others = all.filter(one => one.revision !== counted?.revision && isOther(one, counted))
   if (others.length === 0) return
   const ofNamespaces = new Map(
     namespacesIn(texts)
       .map(({ metadata }) => fieldsOf(metadata))
       .map(({ name, labels }) => [textOf(name), textsOf(labels)[REVISION]] as const),
   )
+  const known = new Set(["default", ...all.map(({ revision }) => revision)])
   for (const { revision } of others) {
     if (revision === undefined) continue
     log.skip(otherRevision(revision), ({ namespace, labels }) => {
       const own = Object.hasOwn(labels, REVISION) ? labels[REVISION] : ofNamespaces.get(namespace)
-      return own === revision
+      // A tag stands for a revision, and files do not say for which one.
+      return own === revision || (own !== undefined && !known.has(own))
     })
   }
 }
