@@ -59,4 +59,4 @@ export {
 } from "./sockets/borrowed-reads.js"
 export { ByteQueue } from "./sockets/byte-queue.js"
 export { connectTcp, placeOf, type TcpAddress } from "./sockets/connect.js"
-export { Outbox } from "./sockets/output-buffer.js"
+export { OutputBuffer } from "./sockets/output-buffer.js"

@@ -4,7 +4,7 @@
 
 import type { IncomingMessage } from "node:http"
 import { Agent, request } from "node:https"
-import { TLS_OWN } from "@merlon/wire/tls"
+import { TLS_INTERNAL } from "@merlon/wire/tls"
 import { watchLines } from "../kubernetes/watch-lines.js"
 import type { KnownReplica } from "./known-replicas.js"
 import type { ReplicaIdentity } from "./replica-names.js"
@@ -125,7 +125,7 @@ export class ReplicaCaller {
       cert: certificate,
       key,
       ca: trust.bundle,
-      ...TLS_OWN,
+      ...TLS_INTERNAL,
       keepAlive: true,
       // No session resumption: each connection authenticates the peer again.
       maxCachedSessions: 0,

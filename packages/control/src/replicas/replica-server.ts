@@ -8,7 +8,7 @@ import { createServer, type Server } from "node:https"
 import type { AddressInfo } from "node:net"
 import type { TLSSocket } from "node:tls"
 import { limitConnections } from "@merlon/wire/limits"
-import { TLS_OWN } from "@merlon/wire/tls"
+import { TLS_INTERNAL } from "@merlon/wire/tls"
 import type { TrustSpec } from "@merlon/xds"
 import { bindHost } from "@merlon/xds/runtime"
 import type { ReplicaIdentity } from "./replica-names.js"
@@ -90,7 +90,7 @@ export class ReplicaServer {
 
   #tls(): object {
     const { certificate, key, trust } = this.#options.credentials()
-    return { cert: certificate, key, ca: trust.bundle, ...TLS_OWN }
+    return { cert: certificate, key, ca: trust.bundle, ...TLS_INTERNAL }
   }
 
   async #answer(asked: IncomingMessage, reply: ServerResponse): Promise<void> {

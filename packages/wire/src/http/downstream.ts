@@ -13,7 +13,7 @@ import type { LocalReply } from "./local-reply.js"
 /**
  * `forwarded`: a response will come. `rejected`: `reject` writes a response. `closed`: the connection ends without one.
  */
-export type Beginning = "forwarded" | "rejected" | "closed"
+export type ExchangeStart = "forwarded" | "rejected" | "closed"
 
 /** Writes the response of one request to its client, and calls `Exchange.finish` when the exchange is over. */
 export interface Responder {
@@ -46,7 +46,7 @@ export interface Exchange {
   readonly over: boolean
   /** Whether more of the request must wait for `Responder.requestWritable`. */
   readonly full: boolean
-  begin(): Beginning
+  begin(): ExchangeStart
   /** Writes the response that `begin` prepared when it returned `rejected`. */
   reject(): void
   content(bytes: BorrowedBytes, from: number, to: number): void
@@ -61,7 +61,7 @@ export interface Exchange {
   /** A timeout before any response: the client does not send, or the server does not read. */
   timedOut(who: "client" | "server"): void
   /** Reports the status that this client gets for a local reply, if it differs from the reply's. */
-  answeredAs(status: number): void
+  replyStatus(status: number): void
   /** The client's connection is gone or must be closed. */
   abort(): void
   /** The exchange is over. */

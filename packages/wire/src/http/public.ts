@@ -5,13 +5,13 @@ export { CR, FIELD, LF, SP } from "./characters.js"
 export { Deadlines, type Expiring, UNWATCHED } from "./deadlines.js"
 export { detectHttp, isPreface, isSpace, KNOWN_METHODS } from "./detect.js"
 export type {
-  Beginning,
   DownstreamConnection,
   DownstreamLimits,
   DownstreamOptions,
   DownstreamUser,
   Drain,
   Exchange,
+  ExchangeStart,
   Responder,
 } from "./downstream.js"
 export { type FieldPairs, type Fields, hasOption, pairsOf } from "./fields.js"

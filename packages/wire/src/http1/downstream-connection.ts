@@ -9,7 +9,7 @@ import type { DownstreamConnection, DownstreamOptions, DownstreamUser, Drain, Ex
 import { HTTP_ERRORS, type HttpError } from "../http/http-error.js"
 import type { ByteHolder } from "../limits/byte-budget.js"
 import { type BorrowedBytes, copyOf, openWire, type Wire, type WireUser } from "../sockets/borrowed-reads.js"
-import { Outbox } from "../sockets/output-buffer.js"
+import { OutputBuffer } from "../sockets/output-buffer.js"
 import { BodyReader } from "./body-reader.js"
 import { HeadScanner } from "./head-scanner.js"
 import { parseRequestHead } from "./request-head.js"
@@ -36,7 +36,7 @@ const PROBE_AFTER_MS = 10_000
 export class Http1Downstream<E extends Exchange>
   implements DownstreamConnection<E>, WireUser, ClientConnection, ByteHolder, Expiring
 {
-  readonly outbox: Outbox
+  readonly output: OutputBuffer
   readonly #options: DownstreamOptions
   readonly #user: DownstreamUser<E>
   readonly #writer: ResponseWriter
@@ -66,7 +66,7 @@ export class Http1Downstream<E extends Exchange>
     this.#scanner = new HeadScanner(limits.headerBytes, true)
     this.#reader = new BodyReader(limits.headerBytes, limits.headerLines, false)
     this.#wire = openWire(socket, this)
-    this.outbox = new Outbox(socket)
+    this.output = new OutputBuffer(socket)
     this.deadline = deadlines.after(limits.headerTimeoutMs)
     deadlines.watch(this)
   }
@@ -157,7 +157,7 @@ export class Http1Downstream<E extends Exchange>
     const { deadlines, unread } = this.#options
     deadlines.unwatch(this)
     this.#user.closed()
-    unread.holds(this, 0)
+    unread.setHeld(this, 0)
     this.#exchange?.abort()
     this.#exchange = undefined
   }
@@ -165,7 +165,7 @@ export class Http1Downstream<E extends Exchange>
   // Calls of the exchange.
 
   /** Whether the connection may carry another request, apart from conditions of the current request. */
-  get mayGoOn(): boolean {
+  get mayReuse(): boolean {
     if (this.#draining || this.#phase === "closed") return false
     // Requests that were pipelined behind this one are answered too; the last response says that the connection closes.
     if (this.#user.draining && this.#backlog === undefined) return false
@@ -226,7 +226,7 @@ export class Http1Downstream<E extends Exchange>
 
   /** The server has ended its side. */
   endTunnel(): void {
-    this.outbox.flush()
+    this.output.flush()
     this.#wire.socket.end()
   }
 
@@ -244,14 +244,14 @@ export class Http1Downstream<E extends Exchange>
 
   #countHeld(): void {
     const held = this.#scanner.held + this.#reader.held + (this.#backlog?.length ?? 0)
-    if (held !== this.heldBytes && this.#phase !== "closed") this.#options.unread.holds(this, held)
+    if (held !== this.heldBytes && this.#phase !== "closed") this.#options.unread.setHeld(this, held)
   }
 
   /** Returns where to continue; -1 if there is nothing to continue with. */
   #step(bytes: BorrowedBytes, at: number, to: number): number {
     switch (this.#phase) {
       case "head":
-        if (at < to && this.outbox.full) return this.#awaitReader(at)
+        if (at < to && this.output.full) return this.#awaitReader(at)
         return at < to ? this.#readHead(bytes, at, to) : -1
       case "body":
         return this.#readBody(bytes, at, to)
@@ -414,7 +414,7 @@ export class Http1Downstream<E extends Exchange>
   touch(): void {
     const { deadlines, limits } = this.#options
     // A client that does not read its output is blocking, not idle, and gets the shorter timeout.
-    const isIdleTunnel = this.#phase === "tunnel" && !this.outbox.full
+    const isIdleTunnel = this.#phase === "tunnel" && !this.output.full
     const limit = isIdleTunnel ? limits.tunnelIdleTimeoutMs : limits.bodyIdleTimeoutMs
     this.deadline = deadlines.after(limit)
   }
@@ -435,7 +435,7 @@ export class Http1Downstream<E extends Exchange>
         this.destroy()
         return
       case "tunnel":
-        this.#user.limitHit(this.outbox.full ? "bodyIdleTimeoutMs" : "tunnelIdleTimeoutMs")
+        this.#user.limitHit(this.output.full ? "bodyIdleTimeoutMs" : "tunnelIdleTimeoutMs")
         this.destroy()
         return
       case "linger":
@@ -483,7 +483,7 @@ export class Http1Downstream<E extends Exchange>
     this.#phase = "linger"
     this.#backlog = undefined
     this.deadline = deadlines.after(limits.bodyIdleTimeoutMs)
-    this.outbox.flush()
+    this.output.flush()
     socket.end(() => {
       // Everything has been sent only now; until here a slow client had its time to read.
       this.deadline = deadlines.after(LINGER_MS)

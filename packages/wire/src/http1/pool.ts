@@ -111,7 +111,7 @@ export class Http1Pool implements Upstream, ConnectionPool, ExchangeQueue, Expir
       return
     }
     this.#begin(connection, next)
-    connection.outbox.flush()
+    connection.output.flush()
     next.listener.onWritable()
   }
 
@@ -131,7 +131,7 @@ export class Http1Pool implements Upstream, ConnectionPool, ExchangeQueue, Expir
   }
 
   /** Retries a request whose connection closed before the server could read it. */
-  again(exchange: UpstreamExchange): void {
+  retry(exchange: UpstreamExchange): void {
     // Not on an idle connection, which may be as stale as the last one.
     if (this.#mayConnect) this.#connect(exchange)
     else this.#wait(exchange)

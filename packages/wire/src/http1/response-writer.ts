@@ -9,15 +9,15 @@ import type { ResponseHead } from "../http/head.js"
 import type { LocalReply } from "../http/local-reply.js"
 import { keepsResponseTrailer } from "../http/response-fields.js"
 import type { BorrowedBytes } from "../sockets/borrowed-reads.js"
-import type { Outbox } from "../sockets/output-buffer.js"
+import type { OutputBuffer } from "../sockets/output-buffer.js"
 import { chunkStart, lastChunk, trailerLines } from "./chunk.js"
 import { connectionLine, framingFor, localReplyText, responseHeadText } from "./response-head.js"
 
 /** The interface of the connection that the writer uses. */
 export interface ClientConnection {
-  readonly outbox: Outbox
+  readonly output: OutputBuffer
   /** Whether it may carry another request, apart from conditions of the current request. */
-  readonly mayGoOn: boolean
+  readonly mayReuse: boolean
   /** Whether the current request has been read to its end. */
   readonly requestDone: boolean
   /** Whether the rest of the current request is small enough to be skipped. */
@@ -51,56 +51,56 @@ export class ResponseWriter implements Responder {
   }
 
   get full(): boolean {
-    return this.#connection.outbox.full
+    return this.#connection.output.full
   }
 
   informational(response: ResponseHead): void {
     const { head } = this.#exchange ?? {}
-    if (head !== undefined) this.#connection.outbox.text(responseHeadText(response, head, "none", ""))
+    if (head !== undefined) this.#connection.output.text(responseHeadText(response, head, "none", ""))
   }
 
   respond(response: ResponseHead): boolean {
     const exchange = this.#exchange
     if (exchange === undefined) return false
-    const { outbox } = this.#connection
+    const { output } = this.#connection
     const { head } = exchange
     const isConnected = head.method === "CONNECT" && response.status >= 200 && response.status < 300
     if (response.status === 101 || isConnected) {
       this.#tunnel = true
       this.#framing = "close"
-      outbox.text(responseHeadText(response, head, "none", isConnected ? "" : "connection: upgrade\r\n"))
+      output.text(responseHeadText(response, head, "none", isConnected ? "" : "connection: upgrade\r\n"))
       this.#connection.beginTunnel()
       return true
     }
     this.#framing = framingFor(response, head.version)
     // A client that is still sending cannot know when to begin its next request, so the connection closes.
     this.#keepAlive =
-      head.keepAlive && this.#connection.requestDone && this.#connection.mayGoOn && this.#framing !== "close"
-    outbox.text(responseHeadText(response, head, this.#framing, connectionLine(this.#keepAlive, head.version)))
+      head.keepAlive && this.#connection.requestDone && this.#connection.mayReuse && this.#framing !== "close"
+    output.text(responseHeadText(response, head, this.#framing, connectionLine(this.#keepAlive, head.version)))
     this.#connection.touch()
     return true
   }
 
   content(bytes: BorrowedBytes, from: number, to: number): void {
-    const { outbox } = this.#connection
+    const { output } = this.#connection
     if (this.#framing === "chunked") {
-      outbox.text(chunkStart(to - from))
-      outbox.bytes(bytes, from, to)
-      outbox.text("\r\n")
+      output.text(chunkStart(to - from))
+      output.bytes(bytes, from, to)
+      output.text("\r\n")
     } else {
-      outbox.bytes(bytes, from, to)
+      output.bytes(bytes, from, to)
     }
     this.#connection.touch()
   }
 
   flush(): void {
     // `end` has flushed what is complete.
-    this.#connection.outbox.flushSoon()
+    this.#connection.output.flushSoon()
   }
 
   end(trailers: Fields | undefined): void {
     const exchange = this.#exchange
-    const { outbox } = this.#connection
+    const { output } = this.#connection
     if (exchange === undefined) return
     if (this.#tunnel) {
       this.#framing = "none"
@@ -108,8 +108,8 @@ export class ResponseWriter implements Responder {
       if (this.#connection.requestDone) this.#tunnelOver(exchange)
       return
     }
-    if (this.#framing === "chunked") outbox.text(lastChunk(trailerLines(trailers, keepsResponseTrailer)))
-    outbox.flush()
+    if (this.#framing === "chunked") output.text(lastChunk(trailerLines(trailers, keepsResponseTrailer)))
+    output.flush()
     exchange.finish()
     this.#connection.exchangeOver(this.#keepAlive && this.#connection.requestDone)
   }
@@ -127,20 +127,20 @@ export class ResponseWriter implements Responder {
     if (exchange === undefined) return
     const connection = this.#connection
     const { head } = exchange
-    const keepAlive = head.keepAlive && connection.mayGoOn && connection.canFinishRequest
-    connection.outbox.text(localReplyText(reply, head.method, connectionLine(keepAlive, head.version)))
-    connection.outbox.flush()
+    const keepAlive = head.keepAlive && connection.mayReuse && connection.canFinishRequest
+    connection.output.text(localReplyText(reply, head.method, connectionLine(keepAlive, head.version)))
+    connection.output.flush()
     exchange.finish()
     connection.exchangeOver(keepAlive)
   }
 
   /** Responds to bytes that are not a valid request, and closes: it is unknown where the next request would begin. */
   replyUnread(reply: LocalReply): void {
-    this.#connection.outbox.text(localReplyText(reply, "", "connection: close\r\n"))
+    this.#connection.output.text(localReplyText(reply, "", "connection: close\r\n"))
   }
 
   breakOff(): void {
-    this.#connection.outbox.flush()
+    this.#connection.output.flush()
     this.#exchange?.finish()
     this.#connection.destroy()
   }

@@ -8,7 +8,7 @@ import { UNTIL_CLOSE } from "../http/framing.js"
 import { isSwitchedAsAsked } from "../http/upgrade.js"
 import type { Connect, UpstreamFailure, UpstreamLimits, UpstreamObserver } from "../http/upstream.js"
 import { type BorrowedBytes, openWire, type WireUser } from "../sockets/borrowed-reads.js"
-import { Outbox } from "../sockets/output-buffer.js"
+import { OutputBuffer } from "../sockets/output-buffer.js"
 import { whenReady } from "../sockets/ready.js"
 import { BodyReader } from "./body-reader.js"
 import { HeadScanner } from "./head-scanner.js"
@@ -33,13 +33,13 @@ export interface ConnectionPool {
   release(connection: UpstreamConnection): void
   closed(connection: UpstreamConnection): void
   /** Retries a request whose connection closed before the server could read it. */
-  again(exchange: UpstreamExchange): void
+  retry(exchange: UpstreamExchange): void
   idleDeadline(): number
   noteIdleHint(headers: Fields): void
 }
 
 export class UpstreamConnection implements ExchangeConnection, WireUser, Expiring {
-  readonly outbox: Outbox
+  readonly output: OutputBuffer
   readonly #upstream: ConnectionPool
   readonly #socket: Socket
   readonly #scanner: HeadScanner
@@ -71,7 +71,7 @@ export class UpstreamConnection implements ExchangeConnection, WireUser, Expirin
     // A tunnel may end in one direction only.
     const socket = connect({ allowHalfOpen: true })
     this.#socket = socket
-    this.outbox = new Outbox(socket)
+    this.output = new OutputBuffer(socket)
     openWire(socket, this)
     socket.setNoDelay(true)
     socket.once("error", error => {
@@ -99,7 +99,7 @@ export class UpstreamConnection implements ExchangeConnection, WireUser, Expirin
 
   requestEnded(): void {
     if (this.#phase === "tunnel") {
-      this.outbox.flush()
+      this.output.flush()
       if (this.#readEnded) this.#finishTunnel()
       else this.#socket.end()
       return
@@ -146,7 +146,7 @@ export class UpstreamConnection implements ExchangeConnection, WireUser, Expirin
   #onConnect(): void {
     this.#connected = true
     this.deadline = 0
-    if (this.#exchange?.asked === true) this.#awaitResponse()
+    if (this.#exchange?.requestComplete === true) this.#awaitResponse()
     this.#exchange?.listener.onWritable()
   }
 
@@ -284,7 +284,7 @@ export class UpstreamConnection implements ExchangeConnection, WireUser, Expirin
     if (exchange === undefined) return
     const untouched = failure === "reset" && this.#carried > 0 && !this.#answered && !this.#timedOut
     if (untouched && this.#upstream.retries && exchange.takeRetry()) {
-      this.#upstream.again(exchange)
+      this.#upstream.retry(exchange)
       return
     }
     exchange.finish()

@@ -8,13 +8,13 @@ import type { OutgoingRequest } from "../http/outgoing-request.js"
 import type { UpstreamCall, UpstreamListener } from "../http/upstream.js"
 import { type BorrowedBytes, copyOf } from "../sockets/borrowed-reads.js"
 import { ByteQueue } from "../sockets/byte-queue.js"
-import type { Outbox } from "../sockets/output-buffer.js"
+import type { OutputBuffer } from "../sockets/output-buffer.js"
 import { chunkStart, lastChunk, pairLines } from "./chunk.js"
 import { requestHeadText } from "./request-head.js"
 
 /** The interface of the connection that the exchange is on. */
 export interface ExchangeConnection {
-  readonly outbox: Outbox
+  readonly output: OutputBuffer
   requestEnded(): void
   pause(): void
   resume(): void
@@ -67,12 +67,12 @@ export class UpstreamExchange implements UpstreamCall {
   }
 
   text(part: string): void {
-    if (this.#connection !== undefined) this.#connection.outbox.text(part)
+    if (this.#connection !== undefined) this.#connection.output.text(part)
     else if (!this.#over) this.#waiting.push(part)
   }
 
   bytes(bytes: BorrowedBytes, from: number, to: number): void {
-    if (this.#connection !== undefined) this.#connection.outbox.bytes(bytes, from, to)
+    if (this.#connection !== undefined) this.#connection.output.bytes(bytes, from, to)
     else if (!this.#over) this.#waiting.push(copyOf(bytes, from, to))
   }
 
@@ -100,8 +100,8 @@ export class UpstreamExchange implements UpstreamCall {
   }
 
   flush(): void {
-    if (this.asked) this.#connection?.outbox.flush()
-    else this.#connection?.outbox.flushSoon()
+    if (this.requestComplete) this.#connection?.output.flush()
+    else this.#connection?.output.flushSoon()
   }
 
   /** The request is complete; after an upgrade, our side of the tunnel. */
@@ -112,13 +112,13 @@ export class UpstreamExchange implements UpstreamCall {
   }
 
   /** Whether the server has all it needs to respond. A request for an upgrade consists only of its head. */
-  get asked(): boolean {
+  get requestComplete(): boolean {
     return this.ended || this.request.upgrade !== undefined
   }
 
   get full(): boolean {
     if (this.#early !== undefined) return true
-    return this.#connection === undefined ? !this.#over : this.#connection.outbox.full
+    return this.#connection === undefined ? !this.#over : this.#connection.output.full
   }
 
   pause(): void {
@@ -141,13 +141,13 @@ export class UpstreamExchange implements UpstreamCall {
   attach(connection: ExchangeConnection): void {
     this.deadline = 0
     this.#connection = connection
-    connection.outbox.text(requestHeadText(this.request))
+    connection.output.text(requestHeadText(this.request))
     for (const part of this.#waiting) {
-      if (typeof part === "string") connection.outbox.text(part)
-      else connection.outbox.bytes(part, 0, part.length)
+      if (typeof part === "string") connection.output.text(part)
+      else connection.output.bytes(part, 0, part.length)
     }
     this.#waiting = []
-    if (this.asked) connection.requestEnded()
+    if (this.requestComplete) connection.requestEnded()
   }
 
   /**

@@ -29,13 +29,13 @@ export interface ConnectionUser {
   /** The peer opens a stream. */
   opened(id: number, list: readonly Field[], error: ListError | undefined, ended: boolean): void
   /** Whether the id is of a stream that we have not opened. */
-  idleToUs(id: number): boolean
+  isIdleStream(id: number): boolean
   /** A stream is over. */
   finished(stream: Stream): void
-  /** The peer has reset a stream that we had begun to serve, or made us reset it. */
-  streamWasted(): void
+  /** Charges the peer for a stream that it has reset while we served it, or has made us reset. */
+  chargeReset(): void
   /** The peer has sent its settings. */
-  settled(): void
+  settingsReceived(): void
   pinged(): void
   /** The peer will open no further stream, or process none after `lastStream`. */
   goingAway(lastStream: number): void

@@ -5,7 +5,7 @@
 import type { Socket } from "node:net"
 import { TokenBucket } from "../limits/token-bucket.js"
 import type { BorrowedBytes } from "../sockets/borrowed-reads.js"
-import { Outbox } from "../sockets/output-buffer.js"
+import { OutputBuffer } from "../sockets/output-buffer.js"
 import { ClosedStreams } from "./closed-streams.js"
 import type { ConnectionOptions, ConnectionUser } from "./connection-user.js"
 import { DEFAULT_WINDOW, ERROR, type ErrorCode, MAX_WINDOW } from "./frame.js"
@@ -19,7 +19,7 @@ import { StreamTable } from "./stream-table.js"
 export class Connection implements StreamHost, FrameHost {
   readonly #user: ConnectionUser
   readonly #incoming: IncomingFrames
-  readonly outbox: Outbox
+  readonly output: OutputBuffer
   readonly encoder: HpackEncoder
   readonly socket: Socket
   readonly streamWindow: number
@@ -44,7 +44,7 @@ export class Connection implements StreamHost, FrameHost {
     this.#user = user
     this.#incoming = new IncomingFrames(this, options, user)
     this.socket = options.socket
-    this.outbox = new Outbox(options.socket)
+    this.output = new OutputBuffer(options.socket)
     this.encoder = new HpackEncoder(options.writtenTable)
     this.streamWindow = options.streamWindow
     this.peerSettings = defaultSettings(options.assumedStreams)
@@ -55,7 +55,7 @@ export class Connection implements StreamHost, FrameHost {
 
   /** Whether the socket has so much output that streams should pause. */
   get full(): boolean {
-    const { full } = this.outbox
+    const { full } = this.output
     if (full) this.#wasFull = true
     return full
   }
@@ -79,15 +79,15 @@ export class Connection implements StreamHost, FrameHost {
   // Calls of streams.
 
   writeHeaders(stream: number, block: string, ended: boolean): void {
-    this.outbox.text(headersText(stream, block, ended))
+    this.output.text(headersText(stream, block, ended))
   }
 
   writeReset(stream: number, code: ErrorCode): void {
-    this.outbox.text(resetText(stream, code))
+    this.output.text(resetText(stream, code))
   }
 
   writeWindowUpdate(stream: number, increment: number): void {
-    this.outbox.text(windowUpdateText(stream, increment))
+    this.output.text(windowUpdateText(stream, increment))
   }
 
   block(stream: Stream): void {
@@ -129,8 +129,8 @@ export class Connection implements StreamHost, FrameHost {
 
   /** Writes buffered output: at once if there is only one stream, otherwise together with the other streams' output. */
   flushSoon(): void {
-    if (this.streams.size <= 1) this.outbox.flush()
-    else this.outbox.flushSoon()
+    if (this.streams.size <= 1) this.output.flush()
+    else this.output.flushSoon()
   }
 
   /** The socket has sent what was waiting. */
@@ -152,8 +152,8 @@ export class Connection implements StreamHost, FrameHost {
   }
 
   goaway(lastStream: number, code: ErrorCode, debug = ""): void {
-    this.outbox.text(goawayText(lastStream, code, debug))
-    this.outbox.flush()
+    this.output.text(goawayText(lastStream, code, debug))
+    this.output.flush()
   }
 
   /** The connection is gone: finishes all streams that were open. */
@@ -173,7 +173,7 @@ export class Connection implements StreamHost, FrameHost {
   streamError(stream: Stream, code: ErrorCode): void {
     stream.reset(code)
     stream.user?.onReset(code)
-    this.#user.streamWasted()
+    this.#user.chargeReset()
   }
 
   /** Sends waiting content, one frame per stream in turn, as far as the connection's window allows. */

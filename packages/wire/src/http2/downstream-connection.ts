@@ -74,7 +74,7 @@ export class Http2Downstream<E extends Exchange>
 
   start(head: Buffer): void {
     const { limits } = this.#options
-    this.#http2.outbox.text(
+    this.#http2.output.text(
       settingsText([
         [SETTING.maxConcurrentStreams, limits.streams],
         [SETTING.initialWindowSize, STREAM_WINDOW],
@@ -82,7 +82,7 @@ export class Http2Downstream<E extends Exchange>
         [SETTING.enableConnectProtocol, 1],
       ]) + windowUpdateText(0, CONNECTION_WINDOW - DEFAULT_WINDOW),
     )
-    this.#http2.outbox.flush()
+    this.#http2.output.flush()
     if (head.length > 0) this.#feed(head, head.length)
     if (this.#http2.socket.destroyed) this.onClose()
     else if (this.#http2.socket.readableEnded) this.onEnd()
@@ -109,7 +109,7 @@ export class Http2Downstream<E extends Exchange>
   onClose(): void {
     const { deadlines, unread } = this.#options
     this.#http2.abandon()
-    unread.holds(this, 0)
+    unread.setHeld(this, 0)
     deadlines.unwatch(this)
     this.#user.closed()
   }
@@ -140,8 +140,8 @@ export class Http2Downstream<E extends Exchange>
     // RFC 9113 section 6.8: requests may be in flight. The last stream is announced after the client has acknowledged
     // that it should stop.
     this.#http2.goaway(MAX_STREAM, ERROR.none)
-    this.#http2.outbox.text(pingText(false, PING))
-    this.#http2.outbox.flush()
+    this.#http2.output.text(pingText(false, PING))
+    this.#http2.output.flush()
   }
 
   /** Closes the connection because all connections together hold too many bytes, and this one the most. */
@@ -167,8 +167,8 @@ export class Http2Downstream<E extends Exchange>
       else this.drain("now")
     } else {
       this.#awaitsPing = true
-      this.#http2.outbox.text(pingText(false, PING))
-      this.#http2.outbox.flush()
+      this.#http2.output.text(pingText(false, PING))
+      this.#http2.output.flush()
       this.deadline = deadlines.after(limits.bodyIdleTimeoutMs)
     }
   }
@@ -179,11 +179,7 @@ export class Http2Downstream<E extends Exchange>
     this.#http2.flushSoon()
   }
 
-  unwelcome(): void {
-    this.drain("tunnels-too")
-  }
-
-  streamWasted(): void {
+  chargeReset(): void {
     // Fail closed: a peer that only causes work loses its connection, with everything on it.
     if (this.#resets.take(performance.now())) return
     this.#user.limitHit("streams")
@@ -195,10 +191,10 @@ export class Http2Downstream<E extends Exchange>
   opened(id: number, list: readonly Field[], error: ListError | undefined, ended: boolean): void {
     const { limits } = this.#options
     if (this.#ending || this.#http2.streams.size >= limits.streams) {
-      this.#http2.outbox.text(resetText(id, ERROR.refused))
+      this.#http2.output.text(resetText(id, ERROR.refused))
       if (this.#http2.acknowledged) {
         this.#user.limitHit("streams")
-        this.streamWasted()
+        this.chargeReset()
       }
       return
     }
@@ -225,7 +221,7 @@ export class Http2Downstream<E extends Exchange>
     else this.#rest()
   }
 
-  settled(): void {
+  settingsReceived(): void {
     // Nothing here waits for the peer's settings.
   }
 
@@ -252,7 +248,7 @@ export class Http2Downstream<E extends Exchange>
     this.#http2.socket.end()
   }
 
-  idleToUs(): boolean {
+  isIdleStream(): boolean {
     // We open no streams, so no stream with an even id exists.
     return true
   }
@@ -274,7 +270,7 @@ export class Http2Downstream<E extends Exchange>
     if (this.#http2.streams.size > 0) this.#alive()
     this.#http2.receive(bytes, from, length)
     const { held } = this.#http2
-    if (held !== this.heldBytes && !this.#http2.failed) this.#options.unread.holds(this, held)
+    if (held !== this.heldBytes && !this.#http2.failed) this.#options.unread.setHeld(this, held)
   }
 
   #sendLastGoaway(): void {

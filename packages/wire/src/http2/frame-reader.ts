@@ -71,7 +71,7 @@ export class FrameReader {
   }
 
   /** Drops the reference to the bytes once they are consumed, so that they can be collected. */
-  letGo(): void {
+  releaseBytes(): void {
     this.bytes = NO_BYTES
   }
 

@@ -37,7 +37,7 @@ export class HeaderSection {
   }
 
   /** Drops the reference to the bytes once they are decoded, so that they can be collected. */
-  letGo(): void {
+  releaseBytes(): void {
     this.bytes = NO_BYTES
   }
 

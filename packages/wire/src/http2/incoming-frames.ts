@@ -5,7 +5,7 @@
 
 import type { Socket } from "node:net"
 import type { BorrowedBytes } from "../sockets/borrowed-reads.js"
-import type { Outbox } from "../sockets/output-buffer.js"
+import type { OutputBuffer } from "../sockets/output-buffer.js"
 import type { ClosedStreams } from "./closed-streams.js"
 import type { ConnectionOptions, ConnectionUser } from "./connection-user.js"
 import type { Field } from "./field.js"
@@ -22,7 +22,7 @@ import type { StreamTable } from "./stream-table.js"
 /** The connection whose frames are read. */
 export interface FrameHost {
   readonly socket: Socket
-  readonly outbox: Outbox
+  readonly output: OutputBuffer
   readonly encoder: HpackEncoder
   readonly streams: StreamTable
   readonly closed: ClosedStreams
@@ -62,7 +62,7 @@ export class IncomingFrames {
   readonly #decoder: HpackDecoder
   readonly #section: HeaderSection
   readonly #touched: Stream[] = []
-  #settled = false
+  #settingsReceived = false
   /** The stream whose DATA is being read, if it has a reader. */
   #data: Stream | undefined
   /** Input is paused until the peer has read its output. */
@@ -103,8 +103,8 @@ export class IncomingFrames {
       stream.user?.onPause()
     }
     this.#touched.length = 0
-    reader.letGo()
-    this.#connection.outbox.flush()
+    reader.releaseBytes()
+    this.#connection.output.flush()
     // Heads, resets and PING answers have no flow control: a client that sends requests and never reads would make us
     // buffer them all. A server is always read: it may wait for us to read before it reads itself.
     if (this.#server && !this.#connection.failed && this.#connection.full) {
@@ -128,7 +128,7 @@ export class IncomingFrames {
     }
     // RFC 9113 section 3.4: the first frame is SETTINGS. Section 6.10: no other frame may interrupt a header section.
     const { type } = reader
-    const inOrder = this.#settled || (type === FRAME.settings && (reader.flags & FLAG.ack) === 0)
+    const inOrder = this.#settingsReceived || (type === FRAME.settings && (reader.flags & FLAG.ack) === 0)
     const inSection = !this.#section.open || (type === FRAME.continuation && reader.stream === this.#section.stream)
     if (!inOrder || !inSection) {
       this.#connection.fail(ERROR.protocol, "frame out of order")
@@ -183,7 +183,7 @@ export class IncomingFrames {
     if (type === FRAME.continuation) this.#connection.spendBudget(1)
     if (section.open || this.#connection.failed) return
     const list = this.#decoder.decode(section.bytes, section.start, section.end)
-    section.letGo()
+    section.releaseBytes()
     if (list === undefined) {
       this.#connection.fail(ERROR.compression, "header block cannot be read")
       return
@@ -333,7 +333,7 @@ export class IncomingFrames {
     const begun = !stream.localEnded
     stream.finish(false)
     stream.user?.onReset(code)
-    if (begun) this.#user.streamWasted()
+    if (begun) this.#user.chargeReset()
   }
 
   #settings(): void {
@@ -346,7 +346,7 @@ export class IncomingFrames {
       this.acknowledged = true
       return
     }
-    this.#settled = true
+    this.#settingsReceived = true
     const before = this.#connection.peerSettings.initialWindowSize
     const error = readSettings(this.#connection.peerSettings, bytes, start, end, !this.#server)
     if (
@@ -357,9 +357,9 @@ export class IncomingFrames {
       return
     }
     this.#connection.encoder.limitTable(this.#connection.peerSettings.headerTableSize)
-    this.#connection.outbox.text(SETTINGS_ACK)
+    this.#connection.output.text(SETTINGS_ACK)
     this.#connection.spendBudget(SETTINGS_COST)
-    this.#user.settled()
+    this.#user.settingsReceived()
     this.#connection.sendBlocked()
   }
 
@@ -371,7 +371,7 @@ export class IncomingFrames {
       this.#connection.spendBudget(1)
       this.#user.pinged()
     } else {
-      this.#connection.outbox.text(pingText(true, bytes.toString("latin1", start, end)))
+      this.#connection.output.text(pingText(true, bytes.toString("latin1", start, end)))
       this.#connection.spendBudget(1)
     }
   }
@@ -412,7 +412,7 @@ export class IncomingFrames {
   }
 
   #isIdle(id: number): boolean {
-    return this.#server === (id % 2 === 1) ? id > this.#connection.lastStream : this.#user.idleToUs(id)
+    return this.#server === (id % 2 === 1) ? id > this.#connection.lastStream : this.#user.isIdleStream(id)
   }
 
   #touch(stream: Stream): void {

@@ -75,15 +75,15 @@ export class Http2Pool implements Upstream, ConnectionOwner {
 
   // Calls of connections.
 
-  gone(connection: UpstreamConnection): void {
+  closed(connection: UpstreamConnection): void {
     if (!this.#connections.delete(connection)) return
     this.#options.shared?.connections.release(OWNER)
-    this.roomMade()
+    this.roomAvailable()
     this.#tellClosed()
   }
 
   /** Places waiting requests, oldest first, as long as there is room. */
-  roomMade(): void {
+  roomAvailable(): void {
     if (this.#queue.size === 0) return
     for (const exchange of this.#queue) {
       const connection = this.#connection()

@@ -3,7 +3,7 @@
 // ends with its stream.
 
 import { type Expiring, UNWATCHED } from "../http/deadlines.js"
-import type { DownstreamOptions, DownstreamUser, Exchange, Responder } from "../http/downstream.js"
+import type { DownstreamOptions, DownstreamUser, Drain, Exchange, Responder } from "../http/downstream.js"
 import { type Fields, pairsOf } from "../http/fields.js"
 import type { RequestHead, ResponseHead } from "../http/head.js"
 import { HTTP_ERRORS, type HttpError } from "../http/http-error.js"
@@ -21,9 +21,9 @@ import type { Stream, StreamUser } from "./stream.js"
 export interface ClientConnection {
   flushSoon(): void
   /** Drains the connection: requests in flight may complete. */
-  unwelcome(): void
+  drain(how: Drain): void
   /** Charges a request that could not be parsed, which costs as much as a reset one. */
-  streamWasted(): void
+  chargeReset(): void
 }
 
 export class ResponseWriter<E extends Exchange> implements Responder, StreamUser, Expiring {
@@ -78,7 +78,7 @@ export class ResponseWriter<E extends Exchange> implements Responder, StreamUser
       case "closed":
         // The client may retry on another connection.
         stream.reset(ERROR.refused)
-        this.#connection.unwelcome()
+        this.#connection.drain("tunnels-too")
     }
   }
 
@@ -186,7 +186,7 @@ export class ResponseWriter<E extends Exchange> implements Responder, StreamUser
 
   reply(reply: LocalReply): void {
     const exchange = this.#exchange
-    if (this.#grpc) exchange?.answeredAs(200)
+    if (this.#grpc) exchange?.replyStatus(200)
     this.#write(reply, exchange?.head.method ?? "")
   }
 
@@ -232,7 +232,7 @@ export class ResponseWriter<E extends Exchange> implements Responder, StreamUser
     this.#write(this.#user.unreadable("h2", status, text), "")
     // RFC 9113 section 8.1.1: a malformed request is a stream error, and a response may be sent before the reset.
     if (status === 400) this.#stream.connection.writeReset(this.#stream.id, ERROR.protocol)
-    this.#connection.streamWasted()
+    this.#connection.chargeReset()
   }
 
   #write(reply: LocalReply, method: string): void {

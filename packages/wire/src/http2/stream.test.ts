@@ -25,11 +25,11 @@ const user: ConnectionUser = {
   opened() {},
   pinged() {},
   goingAway() {},
-  settled() {},
+  settingsReceived() {},
   finished() {},
-  streamWasted() {},
+  chargeReset() {},
   closing() {},
-  idleToUs: () => false,
+  isIdleStream: () => false,
 }
 
 const sockets: Socket[] = []

@@ -7,7 +7,7 @@
 
 import type { BorrowedBytes } from "../sockets/borrowed-reads.js"
 import { ByteQueue } from "../sockets/byte-queue.js"
-import type { Outbox } from "../sockets/output-buffer.js"
+import type { OutputBuffer } from "../sockets/output-buffer.js"
 import type { Field } from "./field.js"
 import { type ErrorCode, FLAG, FRAME, MAX_FRAME_SIZE } from "./frame.js"
 import { frameHeader } from "./frame-writer.js"
@@ -41,7 +41,7 @@ export interface StreamUser {
 
 /** The interface of the connection that a stream uses. */
 export interface StreamHost {
-  readonly outbox: Outbox
+  readonly output: OutputBuffer
   readonly encoder: HpackEncoder
   /** How many unprocessed bytes each stream may have. */
   readonly streamWindow: number
@@ -226,8 +226,8 @@ export class Stream {
     const { connection } = this
     this.sendWindow -= to - from
     connection.sendWindow -= to - from
-    connection.outbox.text(frameHeader(to - from, FRAME.data, last ? FLAG.endStream : 0, this.id))
-    connection.outbox.bytes(bytes, from, to)
+    connection.output.text(frameHeader(to - from, FRAME.data, last ? FLAG.endStream : 0, this.id))
+    connection.output.bytes(bytes, from, to)
     if (!more || to - from >= WORTHWHILE) connection.creditBudget(FOR_DATA)
     else connection.spendBudget(1)
     if (last) this.#endLocal()
@@ -238,7 +238,7 @@ export class Stream {
     if (trailers !== undefined) {
       for (const [name, value] of trailers) connection.encoder.field(name, value)
       connection.writeHeaders(this.id, connection.encoder.finish(), true)
-    } else connection.outbox.text(frameHeader(0, FRAME.data, FLAG.endStream, this.id))
+    } else connection.output.text(frameHeader(0, FRAME.data, FLAG.endStream, this.id))
     this.#endLocal()
   }
 }

@@ -51,18 +51,18 @@ class Answering implements ConnectionUser {
   }
 
   goingAway(): void {}
-  settled(): void {}
+  settingsReceived(): void {}
   finished(): void {}
-  streamWasted(): void {}
+  chargeReset(): void {}
   closing(): void {}
 
-  idleToUs(): boolean {
+  isIdleStream(): boolean {
     return true
   }
 
   #answer(): void {
     this.answers++
-    this.connection.outbox.text(ANSWER)
+    this.connection.output.text(ANSWER)
   }
 }
 

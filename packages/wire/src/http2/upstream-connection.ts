@@ -24,9 +24,9 @@ const ABUSE_BUDGET = { burst: 100_000, perSecond: 10_000 }
 
 /** The interface of the pool that the connection belongs to. */
 export interface ConnectionOwner {
-  gone(connection: UpstreamConnection): void
+  closed(connection: UpstreamConnection): void
   /** The connection has room for another request. */
-  roomMade(): void
+  roomAvailable(): void
 }
 
 export class UpstreamConnection implements ConnectionUser, WireUser, Expiring {
@@ -76,7 +76,7 @@ export class UpstreamConnection implements ConnectionUser, WireUser, Expiring {
       this.#rest()
     })
     socket.resume()
-    this.#http2.outbox.text(
+    this.#http2.output.text(
       PREFACE +
         settingsText([
           [SETTING.enablePush, 0],
@@ -124,12 +124,12 @@ export class UpstreamConnection implements ConnectionUser, WireUser, Expiring {
   }
 
   /** Whether the server's settings have not arrived yet. */
-  get awaited(): boolean {
+  get awaitsSettings(): boolean {
     return this.#awaiting !== undefined
   }
 
   /** Calls back when the server's settings have arrived, or the connection is gone. */
-  whenSettled(tell: () => void): void {
+  onSettings(tell: () => void): void {
     this.#awaiting?.push(tell)
   }
 
@@ -173,10 +173,10 @@ export class UpstreamConnection implements ConnectionUser, WireUser, Expiring {
   onClose(): void {
     const { observer, deadlines } = this.#options
     if (!this.connected) observer?.connectFailed?.(this.#error)
-    this.#owner.gone(this)
+    this.#owner.closed(this)
     deadlines.unwatch(this)
     this.#http2.abandon()
-    this.settled()
+    this.settingsReceived()
   }
 
   // Events of the connection.
@@ -202,16 +202,16 @@ export class UpstreamConnection implements ConnectionUser, WireUser, Expiring {
       if (this.#goingAway) this.#end()
       else this.#rest()
     }
-    if (this.hasRoom) this.#owner.roomMade()
+    if (this.hasRoom) this.#owner.roomAvailable()
   }
 
-  streamWasted(): void {}
+  chargeReset(): void {}
 
-  settled(): void {
+  settingsReceived(): void {
     const awaiting = this.#awaiting ?? []
     this.#awaiting = undefined
     for (const tell of awaiting) tell()
-    if (this.hasRoom) this.#owner.roomMade()
+    if (this.hasRoom) this.#owner.roomAvailable()
   }
 
   pinged(): void {}
@@ -220,7 +220,7 @@ export class UpstreamConnection implements ConnectionUser, WireUser, Expiring {
     this.#http2.socket.destroySoon()
   }
 
-  idleToUs(id: number): boolean {
+  isIdleStream(id: number): boolean {
     return id >= this.#nextStream
   }
 
@@ -247,8 +247,8 @@ export class UpstreamConnection implements ConnectionUser, WireUser, Expiring {
     }
     this.#scheduleProbe()
     this.#probed = true
-    this.#http2.outbox.text(pingText(false, PING))
-    this.#http2.outbox.flush()
+    this.#http2.output.text(pingText(false, PING))
+    this.#http2.output.flush()
   }
 
   #end(): void {

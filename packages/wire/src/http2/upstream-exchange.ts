@@ -263,10 +263,10 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
       return
     }
     // RFC 8441 section 3: a client must not ask for a tunnel before the server has announced support.
-    if (!connection.awaited) this.#beginTunnel(connection)
+    if (!connection.awaitsSettings) this.#beginTunnel(connection)
     else {
       this.#early ??= new ByteQueue()
-      connection.whenSettled(() => this.#beginTunnel(connection))
+      connection.onSettings(() => this.#beginTunnel(connection))
     }
   }
 

@@ -20,7 +20,7 @@ function crowd(limit: number) {
   const add = (bytes: number): Holder => {
     const holder = new Holder()
     holders.push(holder)
-    budget.holds(holder, bytes)
+    budget.setHeld(holder, bytes)
     return holder
   }
   const pass = (ms: number) => {
@@ -54,11 +54,11 @@ it("evicts the oldest of holders that hold the same amount", () => {
 it("returns released bytes to the budget, to the last byte", () => {
   const { budget, add } = crowd(1_000)
   const [a, b] = [add(300), add(200)]
-  budget.holds(a, 500)
-  budget.holds(b, 50)
+  budget.setHeld(a, 500)
+  budget.setHeld(b, 50)
   expect([budget.used, budget.holders]).toEqual([550, 2])
-  budget.holds(a, 0)
-  budget.holds(b, 0)
+  budget.setHeld(a, 0)
+  budget.setHeld(b, 0)
   expect([budget.used, budget.holders]).toEqual([0, 0])
 })
 
@@ -71,7 +71,7 @@ it("never holds more than the limit, and counts exactly, in any order of events"
       for (const { who, bytes, wait } of changes) {
         const holder = holders[who]
         if (holder === undefined) throw new Error("no such holder")
-        budget.holds(holder, bytes)
+        budget.setHeld(holder, bytes)
         pass(wait)
         expect(budget.used).toBeLessThanOrEqual(1_000)
         expect(budget.used).toBe(holders.reduce((sum, { heldBytes }) => sum + heldBytes, 0))

@@ -36,7 +36,7 @@ export class ByteBudget {
   }
 
   /** Must be called whenever the amount changes, with 0 when the holder holds nothing anymore. */
-  holds(holder: ByteHolder, bytes: number): void {
+  setHeld(holder: ByteHolder, bytes: number): void {
     if (bytes === holder.heldBytes) return
     if (holder.heldBytes === 0) {
       holder.heldSince = this.#now()
@@ -56,7 +56,7 @@ export class ByteBudget {
     const byCost = [...this.#holders].map(holder => ({ holder, cost: cost(holder) })).sort((a, b) => b.cost - a.cost)
     for (const { holder } of byCost) {
       if (this.#used <= this.#limit * (1 - FREED_SHARE)) return
-      this.holds(holder, 0)
+      this.setHeld(holder, 0)
       holder.evict()
     }
   }

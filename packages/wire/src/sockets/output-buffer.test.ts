@@ -7,7 +7,7 @@ import fc from "fast-check"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { until } from "../http/testing/calls.js"
 import { TestAuthority } from "../tls/testing/certificates.js"
-import { lentChunks, Outbox } from "./output-buffer.js"
+import { lentChunks, OutputBuffer } from "./output-buffer.js"
 
 let server: Server
 let accepted: (socket: Socket) => void = () => undefined
@@ -41,20 +41,20 @@ describe("buffered output", () => {
         const [near, far] = await pair()
         const arrived: Buffer[] = []
         far.on("data", part => arrived.push(part))
-        const outbox = new Outbox(near)
+        const output = new OutputBuffer(near)
         const sent: Buffer[] = []
         const borrowed = Buffer.alloc(100_000)
         for (const [n, { what, size: length }] of steps.entries()) {
           const bytes = Buffer.alloc(length, n + 1)
-          if (what === "flush") outbox.flush()
+          if (what === "flush") output.flush()
           else sent.push(bytes)
-          if (what === "text") outbox.text(bytes.toString("latin1"))
+          if (what === "text") output.text(bytes.toString("latin1"))
           if (what !== "bytes") continue
           bytes.copy(borrowed, 7)
-          outbox.bytes(borrowed, 7, 7 + length)
+          output.bytes(borrowed, 7, 7 + length)
           borrowed.fill(0)
         }
-        outbox.flush()
+        output.flush()
         near.end()
         await once(far, "end")
         expect(Buffer.concat(arrived).equals(Buffer.concat(sent))).toBe(true)
@@ -73,11 +73,11 @@ describe("buffered output", () => {
       writes.push(chunk.length)
       write(chunk, encoding, done)
     }
-    const outbox = new Outbox(near)
-    outbox.flushSoon()
+    const output = new OutputBuffer(near)
+    output.flushSoon()
     for (let n = 0; n < 4; n++) {
-      outbox.bytes(Buffer.alloc(16_000), 0, 16_000)
-      outbox.flushSoon()
+      output.bytes(Buffer.alloc(16_000), 0, 16_000)
+      output.flushSoon()
     }
     expect(writes).toEqual([])
     await new Promise(setImmediate)
@@ -101,11 +101,11 @@ describe("buffered output", () => {
       joined.push(chunks.length)
       writev?.(chunks, done)
     }
-    const outbox = new Outbox(near)
+    const output = new OutputBuffer(near)
     const sent = Array.from({ length: 6 }, (_, n) => Buffer.alloc(70_000, n + 1))
     for (const part of sent) {
-      outbox.bytes(part, 0, part.length)
-      outbox.flush()
+      output.bytes(part, 0, part.length)
+      output.flush()
     }
     near.end()
     await once(far ?? near, "end")
@@ -120,11 +120,11 @@ describe("buffered output", () => {
     const content = Buffer.alloc(60_000)
     for (const [near, far] of pairs) {
       far.pause()
-      const outbox = new Outbox(near)
+      const output = new OutputBuffer(near)
       // More than the system buffers for a peer that does not read.
       for (let n = 0; n < 200 && near.writableLength < 100_000; n++) {
-        outbox.bytes(content, 0, content.length)
-        outbox.flush()
+        output.bytes(content, 0, content.length)
+        output.flush()
       }
       expect(near.writableLength).toBeGreaterThan(0)
     }

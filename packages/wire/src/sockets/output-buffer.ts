@@ -20,7 +20,7 @@ const MAX_FREE = 8
 /** When more bytes than this wait in the socket, the sender should pause. */
 const HIGH_WATER = 128 * 1024
 
-export class Outbox {
+export class OutputBuffer {
   readonly #socket: Socket
   /** Buffered output: text, or a chunk of which `#used` bytes are filled. */
   #text = ""

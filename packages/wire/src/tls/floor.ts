@@ -21,4 +21,4 @@ export const TLS_FLOOR = {
  * Between our own programs: TLS 1.3 only. A TLS 1.2 ticket contains the session's key, so an attacker who obtains the
  * ticket key can decrypt a recorded session. With TLS 1.3, resumption agrees on a new key (RFC 8446 section 2.2).
  */
-export const TLS_OWN = { ...TLS_FLOOR, minVersion: "TLSv1.3" } as const
+export const TLS_INTERNAL = { ...TLS_FLOOR, minVersion: "TLSv1.3" } as const

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 // What other packages use of TLS: the minimum versions and ciphers.
 
-export { TLS_FLOOR, TLS_OWN } from "./floor.js"
+export { TLS_FLOOR, TLS_INTERNAL } from "./floor.js"

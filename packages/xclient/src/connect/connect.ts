@@ -5,7 +5,7 @@
 import { connect as connectTcp, isIP, type Socket } from "node:net"
 import { type ConnectionOptions, connect as connectTls, type PeerCertificate, type TLSSocket } from "node:tls"
 import { parseCertificate } from "@merlon/identity"
-import { TLS_OWN } from "@merlon/wire/tls"
+import { TLS_INTERNAL } from "@merlon/wire/tls"
 import type { ServiceEndpoint } from "@merlon/xds"
 import { messageOf } from "@merlon/xds/runtime"
 import type { CallFailureCode } from "../errors.js"
@@ -102,7 +102,7 @@ export function startTls(
     cert: credentials.certificateChain,
     key: credentials.privateKey,
     ca: trust.bundle,
-    ...TLS_OWN,
+    ...TLS_INTERNAL,
     rejectUnauthorized: true,
     // Replaces only the comparison of host names, because mesh certificates contain identities; the chain is still
     // verified.

@@ -5,7 +5,7 @@
 
 import type { BorrowedBytes } from "@merlon/wire"
 import type {
-  Beginning,
+  ExchangeStart,
   Exchange,
   FieldPairs,
   Fields,
@@ -117,7 +117,7 @@ export class RoutedExchange implements Exchange, UpstreamListener {
     return this.#isWaiting || (this.#call?.full ?? false)
   }
 
-  begin(): Beginning {
+  begin(): ExchangeStart {
     try {
       const choice = this.#router.choose(new RoutedCall(this.head))
       this.#choice = choice
@@ -226,7 +226,7 @@ export class RoutedExchange implements Exchange, UpstreamListener {
     else this.#reply({ status: 408, body: "the request's content took too long", fields: [] })
   }
 
-  answeredAs(status: number): void {
+  replyStatus(status: number): void {
     this.#observed.answered(status)
   }
 

@@ -3,8 +3,8 @@
 // closes independently, with backpressure.
 
 import type { Socket } from "node:net"
-import { type BorrowedBytes, HeaderBlock, Outbox, openWire, type WireUser } from "@merlon/wire"
-import type { Beginning, Exchange, LocalReply, RequestHead, Responder, ResponseHead } from "@merlon/wire/http"
+import { type BorrowedBytes, HeaderBlock, OutputBuffer, openWire, type WireUser } from "@merlon/wire"
+import type { ExchangeStart, Exchange, LocalReply, RequestHead, Responder, ResponseHead } from "@merlon/wire/http"
 import { NO_BODY } from "@merlon/wire/http"
 import { CallFailure } from "../call/call-failure.js"
 
@@ -29,7 +29,7 @@ export class ConnectExchange implements Exchange, WireUser {
   readonly head: RequestHead
   readonly #proxy: TunnellingProxy
   readonly #responder: Responder
-  #server: { readonly socket: Socket; readonly outbox: Outbox } | undefined
+  #server: { readonly socket: Socket; readonly output: OutputBuffer } | undefined
   #over = false
 
   constructor(proxy: TunnellingProxy, responder: Responder, head: RequestHead) {
@@ -47,10 +47,10 @@ export class ConnectExchange implements Exchange, WireUser {
   }
 
   get full(): boolean {
-    return this.#server?.outbox.full ?? false
+    return this.#server?.output.full ?? false
   }
 
-  begin(): Beginning {
+  begin(): ExchangeStart {
     this.#proxy.connect(this.head).then(
       socket => this.#join(socket),
       (error: unknown) => this.#fail(CallFailure.of(error)),
@@ -61,7 +61,7 @@ export class ConnectExchange implements Exchange, WireUser {
   // Called for the program's bytes.
 
   content(bytes: BorrowedBytes, from: number, to: number): void {
-    this.#server?.outbox.bytes(bytes, from, to)
+    this.#server?.output.bytes(bytes, from, to)
   }
 
   /**
@@ -74,7 +74,7 @@ export class ConnectExchange implements Exchange, WireUser {
   }
 
   flush(): void {
-    this.#server?.outbox.flush()
+    this.#server?.output.flush()
   }
 
   drained(): void {
@@ -118,7 +118,7 @@ export class ConnectExchange implements Exchange, WireUser {
   reject(): void {}
   rejectContent(): void {}
   timedOut(): void {}
-  answeredAs(): void {}
+  replyStatus(): void {}
 
   #join(socket: Socket): void {
     if (this.#over) {
@@ -126,7 +126,7 @@ export class ConnectExchange implements Exchange, WireUser {
       return
     }
     openWire(socket, this)
-    this.#server = { socket, outbox: new Outbox(socket) }
+    this.#server = { socket, output: new OutputBuffer(socket) }
     this.#responder.respond(ESTABLISHED)
     this.#responder.flush()
     socket.resume()

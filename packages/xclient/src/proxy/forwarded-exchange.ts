@@ -4,7 +4,7 @@
 
 import { type BorrowedBytes, copyOf } from "@merlon/wire"
 import type { LocalReply, RequestHead, Responder } from "@merlon/wire/http"
-import { type Beginning, type Exchange, type Fields, HTTP_ERRORS, type HttpError } from "@merlon/wire/http"
+import { type ExchangeStart, type Exchange, type Fields, HTTP_ERRORS, type HttpError } from "@merlon/wire/http"
 import { CallFailure } from "../call/call-failure.js"
 import { type RequestRouter, RoutedExchange } from "../http/routed-exchange.js"
 
@@ -49,7 +49,7 @@ export class ForwardedExchange implements Exchange {
     return this.#routed === undefined || this.#routed.full
   }
 
-  begin(): Beginning {
+  begin(): ExchangeStart {
     try {
       const router = this.#proxy.routerFor(this.head)
       if (!(router instanceof Promise)) return this.#route(router).begin()
@@ -100,8 +100,8 @@ export class ForwardedExchange implements Exchange {
     else this.#routed.timedOut(who)
   }
 
-  answeredAs(status: number): void {
-    this.#routed?.answeredAs(status)
+  replyStatus(status: number): void {
+    this.#routed?.replyStatus(status)
   }
 
   abort(): void {

@@ -12,7 +12,7 @@ import {
   type SecureContext,
   type TLSSocket,
 } from "node:tls"
-import { TLS_OWN } from "@merlon/wire/tls"
+import { TLS_INTERNAL } from "@merlon/wire/tls"
 import { type Log, messageOf } from "../runtime/log.js"
 import type { Method } from "../wire/methods.js"
 import { MeshCallError } from "./call-error.js"
@@ -180,7 +180,7 @@ function securityOf(
 }
 
 function secured(ca: string, own: { readonly key?: string; readonly cert?: string } = {}): SecureContext {
-  return createSecureContext({ ...TLS_OWN, ...own, ca })
+  return createSecureContext({ ...TLS_INTERNAL, ...own, ca })
 }
 
 /** If several addresses were tried, each has its own reason. */

@@ -7,7 +7,7 @@ import { createServer as createPort, type Server as Port, type Socket } from "no
 import { createSecureContext, createServer, type Server, type TLSSocket, type TlsOptions } from "node:tls"
 import { TicketKeys } from "@merlon/identity"
 import { ConnectionLimiter, type ConnectionSlot, remoteKey } from "@merlon/wire/limits"
-import { TLS_OWN } from "@merlon/wire/tls"
+import { TLS_INTERNAL } from "@merlon/wire/tls"
 import { bindHost } from "../runtime/bind-host.js"
 import { type Log, messageOf } from "../runtime/log.js"
 import { lookFirst } from "../runtime/shown-certificate.js"
@@ -224,7 +224,7 @@ function contextOf(
     key: privateKey,
     // Fail closed: with an empty bundle, Node would trust its built-in public roots.
     ca: clientTrustBundle.trim() === "" ? [] : [clientTrustBundle],
-    ...TLS_OWN,
+    ...TLS_INTERNAL,
     // Certificates of resumed sessions are checked like all others: see `peerCertificate` and `Authenticator`.
     ...(ticketKeys === undefined
       ? { secureOptions: constants.SSL_OP_NO_TICKET }

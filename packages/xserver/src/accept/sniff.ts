@@ -75,7 +75,7 @@ export class Sniff implements ByteHolder {
   readonly #onData = (chunk: Buffer): void => {
     this.#chunks.push(chunk)
     this.#length += chunk.length
-    this.#options.unjudged.holds(this, this.#length)
+    this.#options.unjudged.setHeld(this, this.#length)
     if (this.#length >= this.#wanted) this.reconsider()
   }
 
@@ -114,7 +114,7 @@ export class Sniff implements ByteHolder {
     if (this.#ended) return
     this.#ended = true
     clearTimeout(this.#timer)
-    this.#options.unjudged.holds(this, 0)
+    this.#options.unjudged.setHeld(this, 0)
     this.#options.over()
   }
 

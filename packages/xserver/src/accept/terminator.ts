@@ -6,7 +6,7 @@
 import { constants } from "node:crypto"
 import type { Socket } from "node:net"
 import { createServer, type Server, type TLSSocket, type TlsOptions } from "node:tls"
-import { TLS_FLOOR, TLS_OWN } from "@merlon/wire/tls"
+import { TLS_FLOOR, TLS_INTERNAL } from "@merlon/wire/tls"
 import { lookFirst } from "@merlon/xds/runtime"
 import type { TlsFailure } from "../observe/meters.js"
 import { tlsFailureOf } from "./tls-failure.js"
@@ -76,7 +76,7 @@ export class Terminator {
     const ticketKeys = material.ticketKeys.at(Date.now())
     if (this.#server?.material !== material) {
       // INVARIANT: a server that gives tickets speaks only TLS 1.3.
-      const options = { ...TLS_OWN, secureOptions: SECURE_OPTIONS, ticketKeys, sessionTimeout: SESSION_TIMEOUT_S }
+      const options = { ...TLS_INTERNAL, secureOptions: SECURE_OPTIONS, ticketKeys, sessionTimeout: SESSION_TIMEOUT_S }
       this.#server = { material, tls: this.#create(material, options), ticketKeys }
     } else if (this.#server.ticketKeys !== ticketKeys) {
       this.#server.ticketKeys = ticketKeys

@@ -4,7 +4,7 @@
 
 import { type BorrowedBytes, copyOf, FieldList, Http2Field } from "@merlon/wire"
 import {
-  type Beginning,
+  type ExchangeStart,
   CHUNKED,
   type FieldPairs,
   type HttpError,
@@ -118,7 +118,7 @@ class QuestionExchange implements CallerExchange {
     return this.#state === "over"
   }
 
-  begin(): Beginning {
+  begin(): ExchangeStart {
     const { connection } = this.#caller
     const { target, method, version, framing } = this.head
     if (!this.#asking.gateways.has(connection.peer, connection.sourceIp)) return this.#deny("unknown-gateway")
@@ -199,7 +199,7 @@ class QuestionExchange implements CallerExchange {
     this.#answer(TOO_SLOW)
   }
 
-  answeredAs(status: number): void {
+  replyStatus(status: number): void {
     this.#status = status
   }
 
@@ -254,7 +254,7 @@ class QuestionExchange implements CallerExchange {
     }
   }
 
-  #beginAuthzen(endpoint: AuthzenEndpoint): Beginning {
+  #beginAuthzen(endpoint: AuthzenEndpoint): ExchangeStart {
     const { method, host, headers, framing } = this.head
     if (this.#asking.trust.authzen !== true) return this.#deny("no-authzen")
     if (endpoint === "metadata") {
@@ -383,7 +383,7 @@ class QuestionExchange implements CallerExchange {
     return { ...this.#denial("unusable-question"), status: 400, body: reason }
   }
 
-  #deny(error: ProtocolError): Beginning {
+  #deny(error: ProtocolError): ExchangeStart {
     this.#reply = this.#denial(error)
     return "rejected"
   }

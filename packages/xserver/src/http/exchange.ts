@@ -6,7 +6,7 @@ import type { HttpRequest, Judgement } from "@merlon/policy/authorization"
 import type { ProtectedHeaders } from "@merlon/policy/request"
 import type { BorrowedBytes } from "@merlon/wire"
 import type {
-  Beginning,
+  ExchangeStart,
   HttpError,
   LocalReply,
   RequestHead,
@@ -127,7 +127,7 @@ export class Exchange implements CallerExchange, UpstreamListener {
     return this.#state.at === "over"
   }
 
-  begin(): Beginning {
+  begin(): ExchangeStart {
     const { services, connection } = this.#caller
     const admission = services.gate.admit(connection, this.#request)
     this.#admission = admission
@@ -151,7 +151,7 @@ export class Exchange implements CallerExchange, UpstreamListener {
   }
 
   /** Forwards an allowed request, with the headers that providers add. */
-  #proceed(admission: Admission<Judgement>, answers: readonly Answers[]): Beginning {
+  #proceed(admission: Admission<Judgement>, answers: readonly Answers[]): ExchangeStart {
     const { services, accepted } = this.#caller
     const { judgement } = admission
     if (judgement.verdict === "deny") return this.#deny(this.#caller.rejection(admission))
@@ -187,9 +187,9 @@ export class Exchange implements CallerExchange, UpstreamListener {
   }
 
   /** Finishes what `begin` leaves to the connection, for a request that was decided later. */
-  #end(beginning: Beginning): void {
-    if (beginning === "rejected") this.reject()
-    if (beginning !== "closed") return
+  #end(start: ExchangeStart): void {
+    if (start === "rejected") this.reject()
+    if (start !== "closed") return
     this.abort()
     this.#responder.breakOff("rejected")
   }
@@ -311,7 +311,7 @@ export class Exchange implements CallerExchange, UpstreamListener {
     this.#reply(errorReply(error, this.#caller.decisionField(decisionId)))
   }
 
-  answeredAs(status: number): void {
+  replyStatus(status: number): void {
     this.#status = status
   }
 
@@ -324,7 +324,7 @@ export class Exchange implements CallerExchange, UpstreamListener {
     this.#become(OVER)
   }
 
-  #deny(reply: LocalReply | undefined): Beginning {
+  #deny(reply: LocalReply | undefined): ExchangeStart {
     this.#become({ at: "denied", reply })
     return reply === undefined ? "closed" : "rejected"
   }

@@ -3,7 +3,7 @@
 import { once } from "node:events"
 import { type AddressInfo, connect, createServer, type Socket } from "node:net"
 import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from "node:tls"
-import { copyOf, Outbox, openWire, type Wire } from "@merlon/wire"
+import { copyOf, OutputBuffer, openWire, type Wire } from "@merlon/wire"
 import { afterEach, describe, expect, it } from "vitest"
 import { Authority, GOOD_ID, OWN_ID } from "../accept/testing/certificates.js"
 
@@ -161,7 +161,7 @@ it("uses events if the handle does not accept the shared buffer", async () => {
 
 it("is not read in the middle of a read under TLS, whatever is written there", async () => {
   const { client, server } = await encrypted()
-  const outbox = new Outbox(server)
+  const output = new OutputBuffer(server)
   const content = Buffer.alloc(20_000)
   let [reading, read] = [false, 0]
   openWire(server, {
@@ -169,11 +169,11 @@ it("is not read in the middle of a read under TLS, whatever is written there", a
       expect(reading).toBe(false)
       reading = true
       const before = copyOf(bytes, 0, length)
-      outbox.bytes(bytes, 0, 0)
-      outbox.flush()
-      outbox.text("text")
-      outbox.bytes(content, 0, content.length)
-      outbox.flush()
+      output.bytes(bytes, 0, 0)
+      output.flush()
+      output.text("text")
+      output.bytes(content, 0, content.length)
+      output.flush()
       expect(before.equals(copyOf(bytes, 0, length))).toBe(true)
       read += length
       reading = false

@@ -3,7 +3,7 @@
 // sides of the engine work together without policies.
 
 import type { BorrowedBytes } from "../../sockets/borrowed-reads.js"
-import type { Beginning, Exchange, Responder } from "../downstream.js"
+import type { Exchange, ExchangeStart, Responder } from "../downstream.js"
 import { type Fields, pairsOf } from "../fields.js"
 import type { RequestHead, ResponseHead } from "../head.js"
 import type { HttpError } from "../http-error.js"
@@ -25,7 +25,7 @@ export class Relay implements Exchange, UpstreamListener {
     this.head = head
   }
 
-  begin(): Beginning {
+  begin(): ExchangeStart {
     if (this.head.target === "/denied") return "rejected"
     if (this.head.target === "/closed") return "closed"
     this.#call = this.#upstream.send(forwarded(this.head), this)
@@ -64,7 +64,7 @@ export class Relay implements Exchange, UpstreamListener {
     this.#reply({ status: who === "client" ? 408 : 504, body: who, fields: [] })
   }
 
-  answeredAs(): void {
+  replyStatus(): void {
     // A relay records nothing.
   }
 

@@ -66,7 +66,7 @@ export class Call implements StreamUser {
     bytes.writeUInt32BE(message.length, 1)
     bytes.set(message, PREFIX)
     this.#stream.sendContent(bytes, 0, bytes.length)
-    this.#stream.connection.outbox.flush()
+    this.#stream.connection.output.flush()
     if (this.#stream.waiting > UNREAD_BYTES) this.#finish(UNREAD)
     return !this.#over && !this.#stream.full
   }
@@ -74,7 +74,7 @@ export class Call implements StreamUser {
   /** Ends our side: no further messages. */
   end(): void {
     this.#stream.sendEnd(undefined)
-    this.#stream.connection.outbox.flush()
+    this.#stream.connection.output.flush()
   }
 
   cancel(): void {
@@ -95,7 +95,7 @@ export class Call implements StreamUser {
     // If the peer has ended the stream normally, we end it normally too; the peer would count a reset against us.
     if (stream.remoteEnded && stream.waiting === 0) stream.sendEnd(undefined)
     else stream.reset(ERROR.cancel)
-    stream.connection.outbox.flush()
+    stream.connection.output.flush()
   }
 
   // Events of the stream.

@@ -73,13 +73,13 @@ export class GrpcConnection implements Http2ConnectionUser {
       this,
     )
     this.#options = options
-    const { socket, outbox } = this.#http2
+    const { socket, output } = this.#http2
     socket.on("data", (bytes: Buffer) => this.#feed(bytes))
     socket.on("drain", () => this.#http2.drained())
     socket.on("error", error => this.#lose(UNAVAILABLE, `the connection was lost: ${error.message}`))
     socket.once("end", () => this.#lose(UNAVAILABLE, "the control plane closed the connection"))
     socket.once("close", () => this.#lose(UNAVAILABLE, "the connection was lost"))
-    outbox.text(
+    output.text(
       PREFACE +
         settingsText([
           // Responses are few, and each connection would keep a table of their fields.
@@ -90,7 +90,7 @@ export class GrpcConnection implements Http2ConnectionUser {
         ]) +
         windowUpdateText(0, CONNECTION_WINDOW - DEFAULT_WINDOW),
     )
-    outbox.flush()
+    output.flush()
     this.#checkIn(options.limits.pingEveryMs)
   }
 
@@ -156,11 +156,11 @@ export class GrpcConnection implements Http2ConnectionUser {
     // The code that opened the connection closes it.
   }
 
-  streamWasted(): void {
+  chargeReset(): void {
     // A call that ends this way is not retried at once.
   }
 
-  settled(): void {
+  settingsReceived(): void {
     // Nothing here waits for the peer's settings.
   }
 
@@ -173,7 +173,7 @@ export class GrpcConnection implements Http2ConnectionUser {
     this.#linger()
   }
 
-  idleToUs(id: number): boolean {
+  isIdleStream(id: number): boolean {
     return id >= this.#nextStream
   }
 
@@ -213,8 +213,8 @@ export class GrpcConnection implements Http2ConnectionUser {
       return
     }
     this.#pingedAt = now
-    this.#http2.outbox.text(pingText(false, PING))
-    this.#http2.outbox.flush()
+    this.#http2.output.text(pingText(false, PING))
+    this.#http2.output.flush()
     this.#checkIn(pingTimeoutMs)
   }
 

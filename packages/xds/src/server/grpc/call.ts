@@ -103,7 +103,7 @@ export class GrpcCall implements StreamUser {
       at += part.length
     }
     this.#stream.sendContent(bytes, 0, bytes.length)
-    this.#stream.connection.outbox.flush()
+    this.#stream.connection.output.flush()
   }
 
   finish(code: Status, message = ""): void {
@@ -112,7 +112,7 @@ export class GrpcCall implements StreamUser {
     const trailers: (readonly [string, string])[] = [["grpc-status", String(STATUS[code])]]
     if (message !== "") trailers.push(["grpc-message", messageText(message)])
     const stream = this.#stream
-    const { encoder, outbox } = stream.connection
+    const { encoder, output } = stream.connection
     if (this.#begun) stream.sendEnd(trailers)
     else {
       encoder.field(":status", "200")
@@ -120,7 +120,7 @@ export class GrpcCall implements StreamUser {
       for (const [name, value] of trailers) encoder.field(name, value)
       stream.sendHeaders(encoder.finish(), true)
     }
-    outbox.flush()
+    output.flush()
   }
 
   cut(): void {

@@ -80,14 +80,14 @@ export class GrpcConnection implements Http2ConnectionUser {
   }
 
   start(): void {
-    const { socket, outbox } = this.#http2
+    const { socket, output } = this.#http2
     const isShared = readIntoShared(socket, (bytes, length) => this.#feed(bytes, length))
     if (!isShared) socket.on("data", bytes => this.#feed(bytes, bytes.length))
     socket.on("drain", () => this.#http2.drained())
     const gone = (): void => this.#http2.abandon()
     socket.on("end", gone)
     socket.on("close", gone)
-    outbox.text(
+    output.text(
       settingsText([
         // A connection has a few heads in its lifetime, and a table would keep the token in memory as long.
         [SETTING.headerTableSize, 0],
@@ -95,7 +95,7 @@ export class GrpcConnection implements Http2ConnectionUser {
         [SETTING.maxHeaderListSize, HEADER_BYTES],
       ]) + windowUpdateText(0, CONNECTION_WINDOW - DEFAULT_WINDOW),
     )
-    outbox.flush()
+    output.flush()
     if (!socket.isPaused()) socket.resume()
   }
 
@@ -109,8 +109,8 @@ export class GrpcConnection implements Http2ConnectionUser {
       if (now - this.#pingedAt >= pingTimeoutMs) this.#http2.socket.destroy()
     } else if (now - this.#heardAt >= pingEveryMs) {
       this.#pingedAt = now
-      this.#http2.outbox.text(pingText(false, PING))
-      this.#http2.outbox.flush()
+      this.#http2.output.text(pingText(false, PING))
+      this.#http2.output.flush()
     }
   }
 
@@ -125,8 +125,8 @@ export class GrpcConnection implements Http2ConnectionUser {
   opened(id: number, list: readonly Field[], error: ListError | undefined, ended: boolean): void {
     const { limits, connection, serve } = this.#options
     if (this.#draining || this.#http2.streams.size >= limits.streamsPerConnection) {
-      this.#http2.outbox.text(resetText(id, ERROR.refused))
-      if (this.#http2.acknowledged) this.streamWasted()
+      this.#http2.output.text(resetText(id, ERROR.refused))
+      if (this.#http2.acknowledged) this.chargeReset()
       return
     }
     const head = readHead(list)
@@ -156,7 +156,7 @@ export class GrpcConnection implements Http2ConnectionUser {
     if (this.#draining) this.#close()
   }
 
-  streamWasted(): void {
+  chargeReset(): void {
     // Fail closed: a peer that only causes work loses its connection, with everything on it.
     if (!this.#resets.take(this.#options.now())) this.#http2.fail(ERROR.calm, "too many streams thrown away")
   }
@@ -165,7 +165,7 @@ export class GrpcConnection implements Http2ConnectionUser {
     // The client will open no further stream; nothing else follows from it.
   }
 
-  settled(): void {
+  settingsReceived(): void {
     // Nothing here waits for the peer's settings.
   }
 
@@ -177,7 +177,7 @@ export class GrpcConnection implements Http2ConnectionUser {
     this.#linger()
   }
 
-  idleToUs(): boolean {
+  isIdleStream(): boolean {
     // We open no streams, so no stream with an even id exists.
     return true
   }
