@@ -48,7 +48,7 @@ async function rig(observations?: ObservationSink) {
     observations: {
       open: say => {
         said.push(say)
-        return { asked: inquiry => void asked.push(inquiry), closed: () => void closed++ }
+        return { onInquiry: inquiry => void asked.push(inquiry), closed: () => void closed++ }
       },
     },
   })
@@ -69,7 +69,7 @@ describe("the stream of observations", () => {
       open: (caller, nodeId, ask) => {
         expect([caller.pod, nodeId]).toEqual(["orders-1", "shop/orders-1"])
         ask({ kind: "follow", on: true })
-        return { heard: observation => void heard.push(observation), closed: () => void ended++ }
+        return { onObservation: observation => void heard.push(observation), closed: () => void ended++ }
       },
     })
     await until(() => expect(asked).toEqual([{ kind: "follow", on: true }]))
@@ -84,11 +84,11 @@ describe("the stream of observations", () => {
     const { each, said } = await rig({
       open: () => {
         opened += 1
-        return { heard: () => undefined, closed: () => undefined }
+        return { onObservation: () => undefined, closed: () => undefined }
       },
     })
     await until(() => expect([opened, said.length]).toEqual([1, 1]))
-    each.client.sayAgain()
+    each.client.refreshMetadata()
     await until(() => expect([opened, said.length]).toEqual([2, 2]))
   })
 
@@ -106,7 +106,7 @@ describe("the stream of observations", () => {
   })
 
   it("ends when the token expires that it was opened with", async () => {
-    const { server } = await rig({ open: () => ({ heard: () => undefined, closed: () => undefined }) })
+    const { server } = await rig({ open: () => ({ onObservation: () => undefined, closed: () => undefined }) })
     server.state.tokensEnd = Date.now() + 300
     const client = new RawClient({ address: server.address, bundle: server.authority.bundle, token: "good:orders-1" })
     closing.push(() => client.client.close())
@@ -118,7 +118,7 @@ describe("the stream of observations", () => {
   it("ends for a proxy that sends a malformed observation", async () => {
     const heard: Observation[] = []
     const { said, closed } = await rig({
-      open: () => ({ heard: one => void heard.push(one), closed: () => undefined }),
+      open: () => ({ onObservation: one => void heard.push(one), closed: () => undefined }),
     })
     await until(() => expect(said).toHaveLength(1))
     said[0]?.({ ...BATCH, sequence: -1 })

@@ -99,11 +99,11 @@ export type Inquiry =
 /** The source of a proxy's observations. */
 export interface ObservationSource {
   /**
-   * Called when a control plane listens. `say` returns whether more can be sent at once. Returns handlers for its
+   * Called when a control plane listens. `send` returns whether more can be sent at once. Returns handlers for its
    * inquiries.
    */
-  open(say: (observation: Observation) => boolean): {
-    readonly asked: (inquiry: Inquiry) => void
+  open(send: (observation: Observation) => boolean): {
+    readonly onInquiry: (inquiry: Inquiry) => void
     readonly closed: () => void
   }
 }

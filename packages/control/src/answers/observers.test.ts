@@ -42,7 +42,7 @@ function stage() {
   const session = open("foo/a")
   if ("code" in session) throw new Error(session.message)
   const tell = (sequence: number, ...calls: readonly ObservedCall[]): void =>
-    session.heard({ kind: "calls", run: "r", sequence, calls, forgotten: 0 })
+    session.onObservation({ kind: "calls", run: "r", sequence, calls, forgotten: 0 })
   return { ...views, ledger, observers, session, asked, open, tell }
 }
 
@@ -89,17 +89,17 @@ describe("a query for called destinations", () => {
     open("foo/old")
     const answer = observers.destinations(() => true)
     expect(asked).toEqual([{ kind: "destinations", inquiry: 1 }])
-    session.heard({ kind: "destinations", inquiry: 1, destinations: [CALLED] })
+    session.onObservation({ kind: "destinations", inquiry: 1, destinations: [CALLED] })
     expect(await answer).toEqual({ destinations: [{ proxy: "foo/a", called: CALLED }], asked: 1, known: 1 })
   })
 
   it("has no result if a proxy answers something else or disconnects", async () => {
     const { observers, session } = stage()
     const first = observers.destinations(() => true)
-    session.heard({ kind: "answer", inquiry: 1, decisions: [] })
+    session.onObservation({ kind: "answer", inquiry: 1, decisions: [] })
     expect((await first).destinations).toEqual([])
     const second = observers.destinations(() => true)
-    session.heard({ kind: "destinations", inquiry: 1, destinations: [CALLED] })
+    session.onObservation({ kind: "destinations", inquiry: 1, destinations: [CALLED] })
     session.closed()
     expect((await second).destinations).toEqual([])
   })

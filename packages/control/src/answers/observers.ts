@@ -91,7 +91,7 @@ export class Observers implements ObservationSink {
     this.#sessions.set(nodeId, session)
     if (this.#isFollowed(nodeId)) ask({ kind: "follow", on: true })
     return {
-      heard: observation => this.#heard(session, observation),
+      onObservation: observation => this.#onObservation(session, observation),
       closed: () => {
         if (this.#sessions.get(nodeId) === session) this.#sessions.delete(nodeId)
         for (const answer of [...session.asked.values()]) answer(undefined)
@@ -186,7 +186,7 @@ export class Observers implements ObservationSink {
     })
   }
 
-  #heard(session: Session, observation: Observation): void {
+  #onObservation(session: Session, observation: Observation): void {
     switch (observation.kind) {
       case "answer":
       case "destinations":

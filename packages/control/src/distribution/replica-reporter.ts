@@ -3,7 +3,7 @@
 // without a change as a heartbeat.
 
 import type { MeshNames } from "@merlon/policy/mesh"
-import { Lane } from "@merlon/xds/runtime"
+import { SerialQueue } from "@merlon/xds/runtime"
 import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
 import { type Owners, ownedBy } from "../kubernetes/owner-reference.js"
 import { CONFIG_MAPS, type KubernetesObject } from "../kubernetes/resource-type.js"
@@ -50,7 +50,7 @@ export class ReplicaReporter {
   #renewed = 0
   #changed = false
   /** Runs one task at a time, so that the end of one report never deletes the next. */
-  readonly #work = new Lane()
+  readonly #work = new SerialQueue()
 
   constructor(options: ReplicaReporterOptions) {
     this.#options = options

@@ -5,8 +5,8 @@
 
 import type { BorrowedBytes } from "@merlon/wire"
 import type {
-  ExchangeStart,
   Exchange,
+  ExchangeStart,
   FieldPairs,
   Fields,
   HttpError,

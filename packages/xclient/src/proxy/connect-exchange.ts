@@ -4,7 +4,7 @@
 
 import type { Socket } from "node:net"
 import { type BorrowedBytes, HeaderBlock, OutputBuffer, openWire, type WireUser } from "@merlon/wire"
-import type { ExchangeStart, Exchange, LocalReply, RequestHead, Responder, ResponseHead } from "@merlon/wire/http"
+import type { Exchange, ExchangeStart, LocalReply, RequestHead, Responder, ResponseHead } from "@merlon/wire/http"
 import { NO_BODY } from "@merlon/wire/http"
 import { CallFailure } from "../call/call-failure.js"
 

@@ -4,7 +4,7 @@
 
 import { type BorrowedBytes, copyOf } from "@merlon/wire"
 import type { LocalReply, RequestHead, Responder } from "@merlon/wire/http"
-import { type ExchangeStart, type Exchange, type Fields, HTTP_ERRORS, type HttpError } from "@merlon/wire/http"
+import { type Exchange, type ExchangeStart, type Fields, HTTP_ERRORS, type HttpError } from "@merlon/wire/http"
 import { CallFailure } from "../call/call-failure.js"
 import { type RequestRouter, RoutedExchange } from "../http/routed-exchange.js"
 

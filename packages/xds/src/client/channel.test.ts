@@ -55,7 +55,7 @@ describe("a control plane that does not prove its identity", () => {
     await until(() => expect(each.logged.length).toBeGreaterThan(2))
     expect(String(Object.entries(each.logged[0]?.fields ?? {}))).toMatch(why)
     await expect(each.client.signCertificate(new Uint8Array(5))).rejects.toMatchObject({ code: "UNAVAILABLE" })
-    expect(plane.heard.join("")).toBe("")
+    expect(plane.received.join("")).toBe("")
   })
 })
 
@@ -115,14 +115,14 @@ describe("a call", () => {
     const proof = { token: "one\r\ntwo" }
     const { client } = clientRig({ address: plane.address, bundle: plane.authority.bundle, proof })
     await expect(client.signCertificate(new Uint8Array(5))).rejects.toThrow(/characters that no token has/)
-    expect(plane.heard).toEqual([])
+    expect(plane.received).toEqual([])
   })
 })
 
 it("moves to another connection on GOAWAY, even if its stream could stay", async () => {
-  const plane = await raw(({ say }) => say(goawayText(1, 0, "")))
+  const plane = await raw(({ send }) => send(goawayText(1, 0, "")))
   const each = started({ address: plane.address, bundle: plane.authority.bundle })
-  await until(() => expect(plane.heard.length).toBeGreaterThan(1))
+  await until(() => expect(plane.received.length).toBeGreaterThan(1))
   expect(each.logged[0]?.fields).toMatchObject({ why: "UNAVAILABLE: the control plane is going away" })
 })
 

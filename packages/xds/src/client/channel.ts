@@ -55,7 +55,7 @@ export class Channel {
     const proof = options.proof()
     const token = readToken(proof)
     const { context, terms } = securityOf(options, proof)
-    const offered = session.under(terms, Date.now())
+    const offered = session.get(terms, Date.now())
     const socket = connect(connectionOptions(terms, context, offered?.ticket))
     socket.setNoDelay(true)
     this.#socket = socket

@@ -23,7 +23,7 @@ async function over({ server, client }: { readonly server: typeof PINGS; readonl
     () => rig.server.close(),
   )
   each.client.start()
-  await until(() => expect(rig.source.heard.length).toBeGreaterThan(0))
+  await until(() => expect(rig.source.acknowledgements.length).toBeGreaterThan(0))
   return { rig, relay, each }
 }
 

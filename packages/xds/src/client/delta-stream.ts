@@ -8,8 +8,8 @@ import {
   DeltaDiscoveryRequestSchema,
   type DeltaDiscoveryResponse,
 } from "../generated/envoy/service/discovery/v3/discovery_pb.js"
-import type { Lane } from "../runtime/lane.js"
 import { messageOf } from "../runtime/log.js"
+import type { SerialQueue } from "../runtime/serial-queue.js"
 import { deltaAggregatedResources } from "../wire/methods.js"
 import { MeshCallError } from "./call-error.js"
 import { Channel, type ChannelOptions, REJECTIONS } from "./channel.js"
@@ -27,7 +27,7 @@ export interface StreamEnd {
 export interface DeltaStreamOptions extends ChannelOptions {
   readonly node: MeshClientOptions["node"]
   readonly subscriptions: readonly Subscription[]
-  readonly lanes: ReadonlyMap<string, Lane>
+  readonly queues: ReadonlyMap<string, SerialQueue>
   readonly onAnswer: () => void
 }
 
@@ -121,7 +121,7 @@ export class DeltaStream {
 
   async #subscribe(subscription: Subscription): Promise<void> {
     const { typeUrl } = subscription
-    await this.#options.lanes.get(typeUrl)?.idle()
+    await this.#options.queues.get(typeUrl)?.idle()
     if (this.#over) return
     try {
       const names = namesOf(subscription)
@@ -145,10 +145,10 @@ export class DeltaStream {
 
   #receive(response: DeltaDiscoveryResponse): void {
     const { typeUrl } = response
-    const { subscriptions, lanes, onAnswer } = this.#options
+    const { subscriptions, queues, onAnswer } = this.#options
     const subscription = subscriptions.find(each => each.typeUrl === typeUrl)
-    const lane = lanes.get(typeUrl)
-    if (this.#over || subscription === undefined || lane === undefined) return
+    const queue = queues.get(typeUrl)
+    if (this.#over || subscription === undefined || queue === undefined) return
     this.#answered(typeUrl)
     onAnswer()
     this.#waiting += 1
@@ -156,7 +156,7 @@ export class DeltaStream {
       this.close("updates come faster than they can be applied")
       return
     }
-    void lane
+    void queue
       .add(async () => this.#apply(subscription, response))
       .catch((error: unknown) => this.close(messageOf(error)))
       .finally(() => {

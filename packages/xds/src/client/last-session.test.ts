@@ -14,8 +14,8 @@ function kept(): LastSession {
 
 it("is offered under the terms of its creation", () => {
   const session = kept()
-  expect(session.under({ ...TERMS }, 999)).toBe(SESSION)
-  expect(session.under(TERMS, 999)).toBe(SESSION)
+  expect(session.get({ ...TERMS }, 999)).toBe(SESSION)
+  expect(session.get(TERMS, 999)).toBe(SESSION)
 })
 
 test.each<[string, Partial<SessionTerms>]>([
@@ -25,18 +25,18 @@ test.each<[string, Partial<SessionTerms>]>([
   ["another certificate", { certificateChain: "renewed" }],
 ])("is not offered to %s, and is dropped", (_, terms) => {
   const session = kept()
-  expect(session.under({ ...TERMS, ...terms }, 0)).toBeUndefined()
-  expect(session.under(TERMS, 0)).toBeUndefined()
+  expect(session.get({ ...TERMS, ...terms }, 0)).toBeUndefined()
+  expect(session.get(TERMS, 0)).toBeUndefined()
 })
 
 it("is not offered after the server's certificate has expired", () => {
-  expect(kept().under(TERMS, 1_000)).toBeUndefined()
+  expect(kept().get(TERMS, 1_000)).toBeUndefined()
 })
 
 it("is forgotten on request", () => {
   const session = kept()
   session.forget()
-  expect(session.under(TERMS, 0)).toBeUndefined()
+  expect(session.get(TERMS, 0)).toBeUndefined()
 })
 
 describe("parsed trust and credentials", () => {

@@ -38,7 +38,7 @@ export class LastSession {
     this.#kept = { terms, session }
   }
 
-  under(terms: SessionTerms, now: number): KeptSession | undefined {
+  get(terms: SessionTerms, now: number): KeptSession | undefined {
     const kept = this.#kept
     if (kept === undefined) return undefined
     if (isSame(kept.terms, terms) && now < kept.session.endsAt) return kept.session

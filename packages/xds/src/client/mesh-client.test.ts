@@ -71,27 +71,30 @@ describe("a client", () => {
 
   it("acknowledges an update only when it is in effect", async () => {
     const each = client()
-    await until(() => expect(rig.source.heard).toHaveLength(1))
+    await until(() => expect(rig.source.acknowledgements).toHaveLength(1))
     let open = () => {}
     each.state.gate = new Promise(resolve => {
       open = resolve
     })
     rig.source.set(TYPE, "a", "1")
     await until(() => expect(each.updates).toHaveLength(2))
-    expect(rig.source.heard).toHaveLength(1)
+    expect(rig.source.acknowledgements).toHaveLength(1)
     open()
-    await until(() => expect(rig.source.heard.at(-1)).toMatchObject({ revision: rig.source.revision }))
+    await until(() => expect(rig.source.acknowledgements.at(-1)).toMatchObject({ revision: rig.source.revision }))
     expect(each.held).toEqual(new Map([["a", "1"]]))
   })
 
   it("reports why it rejects an update, and keeps the previous one", async () => {
     rig.source.set(TYPE, "a", "1")
     const each = client()
-    await until(() => expect(rig.source.heard).toHaveLength(1))
+    await until(() => expect(rig.source.acknowledgements).toHaveLength(1))
     each.state.reject = "policy `a` does not compile"
     rig.source.set(TYPE, "a", "bad")
     await until(() =>
-      expect(rig.source.heard.at(-1)).toMatchObject({ kind: "rejected", message: "policy `a` does not compile" }),
+      expect(rig.source.acknowledgements.at(-1)).toMatchObject({
+        kind: "rejected",
+        message: "policy `a` does not compile",
+      }),
     )
     expect(each.held).toEqual(new Map([["a", "1"]]))
     expect(each.client.connected).toBe(true)
@@ -141,8 +144,8 @@ it("carries several types on one stream, each acknowledged separately", async ()
   })
   closing.unshift(() => both.close())
   both.start()
-  await until(() => expect(rig.source.heard).toHaveLength(2))
-  expect(new Set(rig.source.heard.map(({ kind, typeUrl }) => `${kind} ${typeUrl}`))).toEqual(
+  await until(() => expect(rig.source.acknowledgements).toHaveLength(2))
+  expect(new Set(rig.source.acknowledgements.map(({ kind, typeUrl }) => `${kind} ${typeUrl}`))).toEqual(
     new Set([`rejected ${TYPE}`, `acknowledged ${other}`]),
   )
   expect(new Set(seen)).toEqual(new Set(["a", "x"]))
@@ -155,7 +158,7 @@ describe("a client that loses the control plane", () => {
     rig.source.set(TYPE, "b", "1")
     rig.source.set(TYPE, "old", "1")
     const each = client()
-    await until(() => expect(rig.source.heard).toHaveLength(1))
+    await until(() => expect(rig.source.acknowledgements).toHaveLength(1))
     const { port } = rig.server
     await rig.server.close()
     await until(() => expect(each.client.connected).toBe(false))
@@ -185,7 +188,7 @@ describe("a client that loses the control plane", () => {
 
   it("finishes applying an update before it reports what it holds", async () => {
     const each = client()
-    await until(() => expect(rig.source.heard).toHaveLength(1))
+    await until(() => expect(rig.source.acknowledgements).toHaveLength(1))
     let open = () => {}
     each.state.gate = new Promise(resolve => {
       open = resolve

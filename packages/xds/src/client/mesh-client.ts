@@ -3,8 +3,8 @@
 // is loaded on demand, so that a proxy can serve from its last good state before that.
 
 import { Emitter } from "../runtime/emitter.js"
-import { Lane } from "../runtime/lane.js"
 import { messageOf, SILENT } from "../runtime/log.js"
+import { SerialQueue } from "../runtime/serial-queue.js"
 import { Backoff } from "./backoff.js"
 import type { CertificateAnswer } from "./calls.js"
 import type { DeltaStream, StreamEnd } from "./delta-stream.js"
@@ -25,7 +25,7 @@ export class MeshClient {
    * One lane per type, kept across connections: an update of an old stream is applied or rejected before a new stream
    * reports what is held.
    */
-  readonly #lanes: ReadonlyMap<string, Lane>
+  readonly #queues: ReadonlyMap<string, SerialQueue>
   readonly #listeners = new Emitter<Parameters<ConnectionListener>>(error =>
     this.#options.log?.error({ error: messageOf(error) }, "a listener of the connection failed"),
   )
@@ -35,7 +35,7 @@ export class MeshClient {
   /** No observation stream is opened before this time. */
   #observingFrom = 0
   #connected = false
-  #isAway = false
+  #isUnreachable = false
   #running = false
   #closed = false
   #idle = false
@@ -47,7 +47,7 @@ export class MeshClient {
     this.#options = options
     this.#limits = { ...DEFAULT_CLIENT_LIMITS, ...options.limits }
     this.#session = options.session ?? new LastSession()
-    this.#lanes = new Map(options.subscriptions.map(({ typeUrl }) => [typeUrl, new Lane()]))
+    this.#queues = new Map(options.subscriptions.map(({ typeUrl }) => [typeUrl, new SerialQueue()]))
     this.#backoff = new Backoff(this.#limits, options.random ?? Math.random)
   }
 
@@ -56,8 +56,8 @@ export class MeshClient {
   }
 
   /** Whether the last attempt to reach the control plane failed. False until the first attempt has ended. */
-  get isAway(): boolean {
-    return this.#isAway
+  get isUnreachable(): boolean {
+    return this.#isUnreachable
   }
 
   start(): void {
@@ -82,7 +82,7 @@ export class MeshClient {
    * Call this when the node's metadata has changed: it is sent with a new stream, which does not request resources
    * again.
    */
-  sayAgain(): void {
+  refreshMetadata(): void {
     // Without a stream, the next one sends the new metadata anyway.
     if (this.#stream === undefined) return
     this.#reopening = true
@@ -120,10 +120,10 @@ export class MeshClient {
         continue
       }
       const answered = this.#connected
-      this.#isAway = true
+      this.#isUnreachable = true
       this.#notify(false, why)
       if (this.#closed) return
-      if (answered && now() - startedAt >= this.#limits.livedMs) this.#backoff.reset()
+      if (answered && now() - startedAt >= this.#limits.stableAfterMs) this.#backoff.reset()
       // If the control plane had admitted this client before, a newer certificate may be available already.
       const pause = this.#backoff.next({ rejected: rejected && !answered })
       if (rejected) log.error({ address, why }, "the control plane rejects this proxy")
@@ -141,9 +141,9 @@ export class MeshClient {
         ...this.#channelOptions(),
         node,
         subscriptions,
-        lanes: this.#lanes,
+        queues: this.#queues,
         onAnswer: () => {
-          this.#isAway = false
+          this.#isUnreachable = false
           this.#notify(true)
           void this.#observe(stream)
         },

@@ -30,7 +30,7 @@ export class ObservationStream {
     this.#options = options
     const { channel, nodeId, source, log } = options
     this.#call = channel.call(observe.path, {
-      message: bytes => this.#asked(bytes),
+      message: bytes => this.#onInquiry(bytes),
       ended: ({ code, message }) => {
         const isError = code !== "OK" && code !== "CANCELLED"
         if (!this.#over && isError) log.warn({ why: message }, "observations cannot be reported now")
@@ -38,7 +38,7 @@ export class ObservationStream {
       },
     })
     this.#call.send(observe.requestSerialize(create(ObservationSchema, { nodeId })))
-    this.#conversation = source.open(observation => this.#say(observation))
+    this.#conversation = source.open(observation => this.#send(observation))
   }
 
   close(): void {
@@ -48,17 +48,17 @@ export class ObservationStream {
     this.#conversation.closed()
   }
 
-  #say(observation: Observation): boolean {
+  #send(observation: Observation): boolean {
     if (this.#over) return false
     const message = create(ObservationSchema, { content: writeObservation(observation) })
     return this.#call.send(observe.requestSerialize(message))
   }
 
-  #asked(bytes: Buffer): void {
+  #onInquiry(bytes: Buffer): void {
     if (this.#over) return
     try {
       const inquiry = readInquiry(observe.responseDeserialize(bytes).content)
-      if (inquiry !== undefined) this.#conversation.asked(inquiry)
+      if (inquiry !== undefined) this.#conversation.onInquiry(inquiry)
     } catch (error) {
       this.#options.log.warn({ error: messageOf(error) }, "the control plane asked what cannot be read")
       this.#end(true)

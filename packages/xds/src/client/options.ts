@@ -45,7 +45,7 @@ export interface ClientLimits {
   readonly retryMs: number
   readonly longestRetryMs: number
   /** A stream that lasted this long resets the delays. */
-  readonly livedMs: number
+  readonly stableAfterMs: number
   readonly messageBytes: number
 }
 
@@ -58,7 +58,7 @@ export const DEFAULT_CLIENT_LIMITS: ClientLimits = {
   firstRetryMs: 200,
   retryMs: 1_000,
   longestRetryMs: 30_000,
-  livedMs: 5_000,
+  stableAfterMs: 5_000,
   messageBytes: 64 * 1024 * 1024,
 }
 

@@ -25,7 +25,7 @@ export interface AuthenticationOptions {
   readonly now: () => number
 }
 
-export interface Proven {
+export interface Authenticated {
   readonly caller: Caller
   /** The certificate that authenticated the caller, if one did. */
   readonly certificate?: PeerCertificate
@@ -55,7 +55,7 @@ export class Authenticator {
   async authenticate(
     authorization: string | undefined,
     certificate: PeerCertificate | undefined,
-  ): Promise<Proven | StreamError> {
+  ): Promise<Authenticated | StreamError> {
     const byCertificate = certificate === undefined ? undefined : this.byCertificate(certificate)
     if (byCertificate !== undefined && "caller" in byCertificate && this.#namesPod(byCertificate)) return byCertificate
     const token = bearerToken(authorization)
@@ -66,7 +66,7 @@ export class Authenticator {
   }
 
   /** Also called again for open streams. */
-  byCertificate(certificate: PeerCertificate): Proven | StreamError {
+  byCertificate(certificate: PeerCertificate): Authenticated | StreamError {
     if (!isCurrent(certificate, this.#options.now())) {
       return { code: "UNAUTHENTICATED", message: "the certificate has expired; send a service-account token" }
     }
@@ -80,11 +80,11 @@ export class Authenticator {
    * Whether the certificate names a Pod that still exists. If the Pod was recreated under the same name, the token is
    * newer.
    */
-  #namesPod({ caller }: Proven): boolean {
+  #namesPod({ caller }: Authenticated): boolean {
     return caller.pod !== undefined && caller.podUid !== undefined && this.#options.reject(caller) === undefined
   }
 
-  async #byToken(token: string): Promise<Proven | StreamError> {
+  async #byToken(token: string): Promise<Authenticated | StreamError> {
     const { limits, verifyToken, log } = this.#options
     if (token.length > limits.tokenLength) return { code: "UNAUTHENTICATED", message: "the token is too long" }
     const release = await this.#tokenChecks.enter()

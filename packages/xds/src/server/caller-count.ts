@@ -19,9 +19,9 @@ export class CallerCount {
   }
 
   admit(stream: OpenStream): StreamError | undefined {
-    const { proven, peerAddress } = stream
-    if (proven === undefined) return undefined
-    const { trustDomain, namespace, serviceAccount } = proven.caller
+    const { authenticated, peerAddress } = stream
+    if (authenticated === undefined) return undefined
+    const { trustDomain, namespace, serviceAccount } = authenticated.caller
     const caller = [trustDomain, namespace, serviceAccount, remoteKey(peerAddress) ?? peerAddress].join("/")
     if (!this.#streams.take(caller)) return exhausted(`at most ${this.#limits.streamsPerCaller} streams of one caller`)
     this.#open.set(stream, { caller, bytes: 0 })

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it, test } from "vitest"
-import { deltaRig, said, TYPE } from "./testing/delta-rig.js"
+import { deltaRig, summary, TYPE } from "./testing/delta-rig.js"
 
 function rigWith(...names: readonly string[]) {
   const rig = deltaRig()
@@ -13,19 +13,19 @@ describe("a subscription", () => {
     const rig = rigWith("a", "b")
     rig.subscribe("*")
     const first = rig.next()
-    expect(said(first)).toEqual(["a@1", "b@1"])
+    expect(summary(first)).toEqual(["a@1", "b@1"])
     rig.ack(first)
     expect(rig.next()).toBeUndefined()
     rig.source.set(TYPE, "b", "2")
     rig.source.set(TYPE, "c", "1")
-    expect(said(rig.next())).toEqual(["b@2", "c@1"])
+    expect(summary(rig.next())).toEqual(["b@2", "c@1"])
   })
 
   it("without names is a wildcard if it is the first of its type, and empty later", () => {
     const rig = rigWith("a")
     rig.ask({})
     const first = rig.next()
-    expect(said(first)).toEqual(["a@1"])
+    expect(summary(first)).toEqual(["a@1"])
     rig.ack(first)
     rig.ask({})
     expect(rig.next()).toBeUndefined()
@@ -34,14 +34,14 @@ describe("a subscription", () => {
   it("gets a response even without resources, so that the client need not wait", () => {
     const rig = deltaRig()
     rig.subscribe("*")
-    expect(said(rig.next())).toEqual([])
+    expect(summary(rig.next())).toEqual([])
   })
 
   it("by name gets only that resource", () => {
     const rig = rigWith("a", "b")
     rig.subscribe("a")
     const first = rig.next()
-    expect(said(first)).toEqual(["a@1"])
+    expect(summary(first)).toEqual(["a@1"])
     rig.ack(first)
     rig.source.set(TYPE, "b", "2")
     expect(rig.next()).toBeUndefined()
@@ -51,12 +51,12 @@ describe("a subscription", () => {
     const rig = deltaRig()
     rig.subscribe("ghost")
     const first = rig.next()
-    expect(said(first)).toEqual(["-ghost"])
+    expect(summary(first)).toEqual(["-ghost"])
     rig.ack(first)
     rig.session.wake(TYPE)
     expect(rig.next()).toBeUndefined()
     rig.source.set(TYPE, "ghost", "1")
-    expect(said(rig.next())).toEqual(["ghost@1"])
+    expect(summary(rig.next())).toEqual(["ghost@1"])
   })
 
   it("that is repeated gets its resource again, because the client has forgotten it", () => {
@@ -64,7 +64,7 @@ describe("a subscription", () => {
     rig.subscribe("a")
     rig.ack(rig.next())
     rig.subscribe("a")
-    expect(said(rig.next())).toEqual(["a@1"])
+    expect(summary(rig.next())).toEqual(["a@1"])
   })
 
   it("that ends gets no further updates, and its pending acknowledgement is ignored", () => {
@@ -76,17 +76,17 @@ describe("a subscription", () => {
     rig.source.set(TYPE, "a", "2")
     expect(rig.next()).toBeUndefined()
     rig.subscribe("a")
-    expect(said(rig.next())).toEqual(["a@2"])
+    expect(summary(rig.next())).toEqual(["a@2"])
   })
 
   it("to a name next to a wildcard, once ended, gets the wildcard's state of that name", () => {
     const rig = rigWith("a")
     rig.subscribe("*", "a", "ghost")
     const first = rig.next()
-    expect(said(first)).toEqual(["-ghost", "a@1"])
+    expect(summary(first)).toEqual(["-ghost", "a@1"])
     rig.ack(first)
     rig.unsubscribe("a", "ghost")
-    expect(said(rig.next())).toEqual(["-ghost", "a@1"])
+    expect(summary(rig.next())).toEqual(["-ghost", "a@1"])
   })
 
   it("keeps its names when the wildcard ends", () => {
@@ -96,7 +96,7 @@ describe("a subscription", () => {
     rig.unsubscribe("*")
     rig.source.set(TYPE, "a", "2")
     rig.source.set(TYPE, "b", "2")
-    expect(said(rig.next())).toEqual(["a@2"])
+    expect(summary(rig.next())).toEqual(["a@2"])
   })
 
   it("of one type does not wait for another type", () => {
@@ -135,7 +135,7 @@ describe("a reconnecting client", () => {
     ["by names with a deleted resource gets its removal", { a: "1", old: "7" }, ["a", "old"], ["-old"]],
     ["that claims a resource without subscribing gets no update for it", { a: "1", other: "1" }, ["a"], []],
   ])("%s", (_, known, subscribe, expected) => {
-    expect(said(reconnect(known, subscribe))).toEqual(expected)
+    expect(summary(reconnect(known, subscribe))).toEqual(expected)
   })
 
   it("may claim versions once: later claims change nothing", () => {
@@ -144,7 +144,7 @@ describe("a reconnecting client", () => {
     rig.ack(rig.next())
     rig.source.set(TYPE, "a", "2")
     rig.ask({ initialResourceVersions: { a: "2" } })
-    expect(said(rig.next())).toEqual(["a@2"])
+    expect(summary(rig.next())).toEqual(["a@2"])
   })
 })
 
@@ -158,7 +158,7 @@ describe("an acknowledgement", () => {
     rig.source.set(TYPE, "b", "1")
     expect(rig.next()).toBeUndefined()
     rig.ack(first)
-    expect(said(rig.next())).toEqual(["a@3", "b@1"])
+    expect(summary(rig.next())).toEqual(["a@3", "b@1"])
   })
 
   it("reports the revision, which nonce and version contain, to the source", () => {
@@ -168,7 +168,9 @@ describe("an acknowledgement", () => {
     expect(first?.revision).toBe(rig.source.revision)
     expect(first?.nonce).toMatch(new RegExp(`-${rig.source.revision}$`))
     rig.ack(first)
-    expect(rig.source.heard).toEqual([{ kind: "acknowledged", typeUrl: TYPE, revision: rig.source.revision }])
+    expect(rig.source.acknowledgements).toEqual([
+      { kind: "acknowledged", typeUrl: TYPE, revision: rig.source.revision },
+    ])
   })
 
   it("with an unknown nonce acknowledges nothing, but its names count", () => {
@@ -176,12 +178,12 @@ describe("an acknowledgement", () => {
     rig.subscribe("a")
     const first = rig.next()
     rig.ask({ responseNonce: "stale", resourceNamesSubscribe: ["b"] })
-    expect(rig.source.heard).toEqual([])
+    expect(rig.source.acknowledgements).toEqual([])
     expect(rig.next()).toBeUndefined()
     rig.ack(first)
-    expect(said(rig.next())).toEqual(["b@1"])
+    expect(summary(rig.next())).toEqual(["b@1"])
     rig.ack(first)
-    expect(rig.source.heard).toHaveLength(1)
+    expect(rig.source.acknowledgements).toHaveLength(1)
   })
 
   it("counts once, for its own type, and only after its response was sent", () => {
@@ -195,13 +197,13 @@ describe("an acknowledgement", () => {
     // The next nonce, which any client can guess.
     rig.ask({ responseNonce: `3-${rig.source.revision}` })
     rig.ask({ responseNonce: `3-${rig.source.revision + 1}` })
-    expect(rig.source.heard).toEqual([])
+    expect(rig.source.acknowledgements).toEqual([])
     rig.ack(ours)
     rig.source.set(TYPE, "a", "2")
     expect(rig.next()?.nonce).toBe(`3-${rig.source.revision}`)
     rig.ack(ours)
     rig.nack(ours)
-    expect(rig.source.heard).toEqual([{ kind: "acknowledged", typeUrl: TYPE, revision: ours?.revision }])
+    expect(rig.source.acknowledgements).toEqual([{ kind: "acknowledged", typeUrl: TYPE, revision: ours?.revision }])
   })
 
   it("is not needed if a change was reverted in the meantime", () => {
@@ -211,7 +213,11 @@ describe("an acknowledgement", () => {
     rig.source.set(TYPE, "a", "2")
     rig.source.set(TYPE, "a", "1")
     expect(rig.next()).toBeUndefined()
-    expect(rig.source.heard.at(-1)).toEqual({ kind: "acknowledged", typeUrl: TYPE, revision: rig.source.revision })
+    expect(rig.source.acknowledgements.at(-1)).toEqual({
+      kind: "acknowledged",
+      typeUrl: TYPE,
+      revision: rig.source.revision,
+    })
   })
 })
 
@@ -225,11 +231,16 @@ describe("a rejection", () => {
     const rejected = rig.next()
     const { revision } = rig.source
     rig.nack(rejected, "a is bad")
-    expect(rig.source.heard.at(-1)).toEqual({ kind: "rejected", typeUrl: TYPE, revision, message: "a is bad" })
+    expect(rig.source.acknowledgements.at(-1)).toEqual({
+      kind: "rejected",
+      typeUrl: TYPE,
+      revision,
+      message: "a is bad",
+    })
     rig.session.wake(TYPE)
     expect(rig.next()).toBeUndefined()
     rig.source.set(TYPE, "a", "3")
-    expect(said(rig.next())).toEqual(["a@3", "b@2"])
+    expect(summary(rig.next())).toEqual(["a@3", "b@2"])
   })
 
   it("of a reverted change resends the old version", () => {
@@ -239,14 +250,14 @@ describe("a rejection", () => {
     rig.source.set(TYPE, "a", "bad")
     rig.nack(rig.next())
     rig.source.set(TYPE, "a", "1")
-    expect(said(rig.next())).toEqual(["a@1"])
+    expect(summary(rig.next())).toEqual(["a@1"])
   })
 
   it("is truncated to a length that can be logged", () => {
     const rig = rigWith("a")
     rig.subscribe("*")
     rig.nack(rig.next(), "x".repeat(100_000))
-    expect(rig.source.heard.at(-1)?.message?.length).toBeLessThan(5_000)
+    expect(rig.source.acknowledgements.at(-1)?.message?.length).toBeLessThan(5_000)
   })
 })
 
@@ -264,7 +275,7 @@ describe("a client that does not acknowledge", () => {
     expect(rig.session.deadline).toBe(rig.clock.now + 15_000)
     rig.clock.now += 15_000
     const again = rig.next()
-    expect(said(again)).toEqual(["-new", "a@2", "b@2"])
+    expect(summary(again)).toEqual(["-new", "a@2", "b@2"])
     expect(rig.overdue).toEqual([TYPE])
     rig.ack(again)
     rig.ack(ignored)
@@ -280,7 +291,7 @@ describe("a client that does not acknowledge", () => {
     rig.next()
     rig.source.set(TYPE, "a", "1")
     rig.clock.now += 15_000
-    expect(said(rig.next())).toEqual(["a@1"])
+    expect(summary(rig.next())).toEqual(["a@1"])
   })
 
   it("is reported once, even without updates for it", () => {
@@ -304,7 +315,7 @@ describe("a client that does not acknowledge", () => {
     rig.clock.now += 15_000
     rig.nack(rig.next())
     rig.source.set(TYPE, "c", "1")
-    expect(said(rig.next())).toEqual(["a@2", "b@2", "c@1"])
+    expect(summary(rig.next())).toEqual(["a@2", "b@2", "c@1"])
   })
 })
 
@@ -356,7 +367,7 @@ describe("a hostile client", () => {
   it("may subscribe to an unknown type, and gets nothing", () => {
     const rig = deltaRig()
     expect(rig.ask({ typeUrl: "unknown" })).toBeUndefined()
-    expect(said(rig.next())).toEqual([])
+    expect(summary(rig.next())).toEqual([])
   })
 
   it("is rejected for a type that it may not subscribe to", () => {

@@ -38,7 +38,7 @@ export function issuerOf(leaf: X509Certificate, trustBundle: string): Issuer {
  * Remembers the issuer of the control plane's own chain, leaf first: in a resumed session no peer presents an
  * intermediate certificate, and proxies usually have the same one.
  */
-export function learnOwn(pemChain: string, trustBundle: string): void {
+export function rememberOwnIssuer(pemChain: string, trustBundle: string): void {
   const read = readCertificates(pemChain)
   const issuers = read.ok ? read.certificates.slice(1) : []
   const chain = issuers.map(({ pem }) => pem).join("")

@@ -9,10 +9,10 @@ import { TicketKeys } from "@merlon/identity"
 import { ConnectionLimiter, type ConnectionSlot, remoteKey } from "@merlon/wire/limits"
 import { TLS_INTERNAL } from "@merlon/wire/tls"
 import { bindHost } from "../runtime/bind-host.js"
+import { capturePeerCertificate } from "../runtime/captured-certificate.js"
 import { type Log, messageOf } from "../runtime/log.js"
-import { lookFirst } from "../runtime/shown-certificate.js"
 import { HandshakeQueue } from "./handshake-queue.js"
-import { learnOwn } from "./issuers.js"
+import { rememberOwnIssuer } from "./issuers.js"
 import type { ServerLimits } from "./limits.js"
 import { type PeerCertificate, peerCertificate } from "./peer-certificate.js"
 
@@ -88,7 +88,7 @@ export class Listener {
       // With a list, Node makes a copy for each connection, which keeps a page of its buffers alive as long as the
       // connection.
       ALPNCallback(this: unknown, { protocols }) {
-        lookFirst(this)
+        capturePeerCertificate(this)
         return protocols.includes("h2") ? "h2" : undefined
       },
       handshakeTimeout: limits.handshakeMs,
@@ -175,7 +175,7 @@ export class Listener {
     this.#ticketKeys = ticketKeys
     this.#keysInUse = keys
     this.#trustBundle = credentials.clientTrustBundle
-    if (ticketKeys !== undefined) learnOwn(credentials.certificateChain, credentials.clientTrustBundle)
+    if (ticketKeys !== undefined) rememberOwnIssuer(credentials.certificateChain, credentials.clientTrustBundle)
     return context
   }
 

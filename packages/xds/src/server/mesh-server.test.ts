@@ -205,7 +205,7 @@ it("supports the state-of-the-world variant", async () => {
   stream.send({ typeUrl: TYPE, resourceNames: ["a"], versionInfo: first.versionInfo, responseNonce: first.nonce })
   rig.source.set(TYPE, "a", "2")
   await stream.response(1)
-  expect(rig.source.heard).toMatchObject([{ kind: "acknowledged", typeUrl: TYPE }])
+  expect(rig.source.acknowledgements).toMatchObject([{ kind: "acknowledged", typeUrl: TYPE }])
 })
 
 describe("calls", () => {

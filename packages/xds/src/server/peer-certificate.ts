@@ -4,7 +4,7 @@
 import type { TLSSocket } from "node:tls"
 import { type CertifiedPod, canonicalSerial, inspectCertificate, readBundle, signerOf } from "@merlon/identity"
 import type { SpiffeId } from "@merlon/policy/request"
-import { shownCertificate } from "../runtime/shown-certificate.js"
+import { takePeerCertificate } from "../runtime/captured-certificate.js"
 import { type Issuer, issuerOf, pemOf } from "./issuers.js"
 
 export interface PeerCertificate {
@@ -38,7 +38,7 @@ interface CertificateFields {
 export function peerCertificate(socket: TLSSocket, trustBundle: string): PeerCertificate | undefined {
   try {
     // Always read, because the presented certificate stays in memory until it is.
-    const leaf = shownCertificate(socket)
+    const leaf = takePeerCertificate(socket)
     if (!socket.authorized) return undefined
     const inspected = leaf && inspectCertificate(leaf.raw)
     if (leaf === undefined || inspected?.identity === undefined) return undefined

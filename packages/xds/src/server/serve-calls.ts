@@ -95,8 +95,8 @@ export function proxyService(context: ServerContext, { sign, report }: ProxyCall
     try {
       // Before the message is read: for an unauthenticated client, only one stream window is buffered.
       const { certificate } = call.peer
-      const proven = await context.authenticator.authenticate(call.takeAuthorization(), certificate)
-      if ("code" in proven) return proven
+      const authenticated = await context.authenticator.authenticate(call.takeAuthorization(), certificate)
+      if ("code" in authenticated) return authenticated
       const message = await new SingleMessage(call, limits.callMs).received
       if ("code" in message) return message
       const request = decoded(method, message)
@@ -104,7 +104,7 @@ export function proxyService(context: ServerContext, { sign, report }: ProxyCall
       if (pending >= limits.pendingCalls) return exhausted("too many calls at once; try again")
       pending += 1
       try {
-        return await within(limits.callMs, work(proven.caller, request))
+        return await within(limits.callMs, work(authenticated.caller, request))
       } finally {
         pending -= 1
       }

@@ -7,8 +7,8 @@ import { InquirySchema, type Observation as ObservationMessage } from "../genera
 import { MalformedResource } from "../malformed-resource.js"
 import { type Inquiry, type Observation, readObservation, writeInquiry } from "../observation.js"
 import { observe } from "../wire/methods.js"
+import { AuthenticatedStream } from "./authenticated-stream.js"
 import type { GrpcCall } from "./grpc/call.js"
-import { ProvenStream } from "./proven-stream.js"
 import type { ServerContext } from "./server-context.js"
 import type { Caller, Rejection } from "./source.js"
 import { exhausted, invalid, type StreamError } from "./stream-error.js"
@@ -20,13 +20,13 @@ export interface ObservationSink {
     caller: Caller,
     nodeId: string,
     ask: (inquiry: Inquiry) => void,
-  ): { readonly heard: (observation: Observation) => void; readonly closed: () => void } | Rejection
+  ): { readonly onObservation: (observation: Observation) => void; readonly closed: () => void } | Rejection
 }
 
 /** Limit on sent bytes that the client has not read. */
 const MAX_UNREAD = 64 * 1024
 
-export class ObservedStream extends ProvenStream<ObservationMessage> {
+export class ObservedStream extends AuthenticatedStream<ObservationMessage> {
   readonly #sink: ObservationSink
   #conversation: Exclude<ReturnType<ObservationSink["open"]>, Rejection> | undefined
   #nodeId = ""
@@ -36,20 +36,20 @@ export class ObservedStream extends ProvenStream<ObservationMessage> {
     this.#sink = sink
   }
 
-  protected override get told(): object {
+  protected override get logFields(): object {
     return { node: this.#nodeId, stream: "observations" }
   }
 
   protected override receive(message: ObservationMessage, caller: Caller): StreamError | undefined {
     try {
-      return this.#hear(message, caller)
+      return this.#onObservation(message, caller)
     } catch (error) {
       if (error instanceof MalformedResource) return invalid(error.message)
       throw error
     }
   }
 
-  #hear({ nodeId, content }: ObservationMessage, caller: Caller): StreamError | undefined {
+  #onObservation({ nodeId, content }: ObservationMessage, caller: Caller): StreamError | undefined {
     if (this.#conversation === undefined) {
       if (nodeId.length > this.context.limits.nameLength) return invalid("`node_id` is too long")
       this.#nodeId = nodeId
@@ -57,7 +57,7 @@ export class ObservedStream extends ProvenStream<ObservationMessage> {
       if ("code" in opened) return opened
       this.#conversation = opened
     }
-    if (content !== "") this.#conversation.heard(readObservation(content))
+    if (content !== "") this.#conversation.onObservation(readObservation(content))
     return undefined
   }
 
@@ -74,7 +74,7 @@ export class ObservedStream extends ProvenStream<ObservationMessage> {
     // Inquiries do not wait: a client that reads nothing is cut off.
   }
 
-  protected override over(): void {
+  protected override onEnd(): void {
     this.#conversation?.closed()
     this.#conversation = undefined
   }

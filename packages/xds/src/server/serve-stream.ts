@@ -2,9 +2,9 @@
 // One xDS stream on its socket: feeds the session, and writes one response at a time. The session computes a response
 // only when it can be written, so nothing queues up here.
 
+import { AuthenticatedStream } from "./authenticated-stream.js"
 import type { GrpcCall } from "./grpc/call.js"
 import type { DiscoveryRequests, PlainResponse, StreamProtocol } from "./protocols.js"
-import { ProvenStream } from "./proven-stream.js"
 import type { ServerContext } from "./server-context.js"
 import type { SessionObserver, StreamSession } from "./session.js"
 import type { Caller, ClientNode, Subscriber } from "./source.js"
@@ -23,7 +23,7 @@ function lookSoon(stream: { look(): void }): void {
 }
 
 export class ServedStream<Request extends DiscoveryRequests, Plain extends PlainResponse>
-  extends ProvenStream<Request>
+  extends AuthenticatedStream<Request>
   implements SessionObserver
 {
   readonly #protocol: StreamProtocol<Request, Plain>
@@ -40,7 +40,7 @@ export class ServedStream<Request extends DiscoveryRequests, Plain extends Plain
     this.#protocol = protocol
   }
 
-  protected override get told(): object {
+  protected override get logFields(): object {
     return { node: this.#nodeId }
   }
 
@@ -153,7 +153,7 @@ export class ServedStream<Request extends DiscoveryRequests, Plain extends Plain
     this.call.send(this.#protocol.encode(response))
     if (!this.call.full) return
     this.#writing = true
-    this.#write = setTimeout(() => this.call.cut(), this.context.limits.writeMs)
+    this.#write = setTimeout(() => this.call.destroy(), this.context.limits.writeMs)
   }
 
   override writable(): void {
@@ -167,7 +167,7 @@ export class ServedStream<Request extends DiscoveryRequests, Plain extends Plain
     super.closed()
   }
 
-  protected override over(): void {
+  protected override onEnd(): void {
     clearTimeout(this.#deadline)
     const subscriber = this.#subscriber
     this.#subscriber = undefined

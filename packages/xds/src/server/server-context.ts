@@ -2,7 +2,7 @@
 // What all streams and calls of one server share.
 
 import type { Log } from "../runtime/log.js"
-import type { Authenticator, Proven } from "./authenticate.js"
+import type { Authenticated, Authenticator } from "./authenticate.js"
 import type { ServerLimits } from "./limits.js"
 import type { MeshServerObserver } from "./observer.js"
 import type { ResourceSource } from "./source.js"
@@ -10,7 +10,7 @@ import type { StreamError } from "./stream-error.js"
 
 /** A stream from the server's point of view: its caller, and how to end it. */
 export interface OpenStream {
-  readonly proven: Proven | undefined
+  readonly authenticated: Authenticated | undefined
   readonly peerAddress: string
   end(error: StreamError): void
 }

@@ -127,8 +127,8 @@ describe("a session", () => {
     const session = await first(rig, { token: "good:orders-1" })
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + DAY_MS })
     // The client itself would not offer it, because the server's certificate has expired.
-    const under = session.under.bind(session)
-    session.under = terms => under(terms, 0)
+    const under = session.get.bind(session)
+    session.get = terms => under(terms, 0)
     const proof = { token: "good:orders-1" }
     await expect(visit(rig.address, rig.authority.bundle, proof, session)).resolves.toEqual(["anew", "OK"])
   })

@@ -23,7 +23,7 @@ function sotwRig(limits: Partial<StreamLimits> = {}) {
   return { source, session, clock, overdue, ask, next: () => session.next(clock.now) }
 }
 
-function said(response: SotwResponse | undefined): readonly string[] | undefined {
+function summary(response: SotwResponse | undefined): readonly string[] | undefined {
   return response?.resources.map(({ name, version }) => `${name}@${version}`).sort()
 }
 
@@ -36,21 +36,21 @@ describe("clusters and listeners", () => {
     rig.source.set(CLUSTER, "b", "1")
     rig.ask(CLUSTER, [])
     const first = rig.next()
-    expect(said(first)).toEqual(["a@1", "b@1"])
+    expect(summary(first)).toEqual(["a@1", "b@1"])
     expect(first?.revision).toBe(rig.source.revision)
     rig.ask(CLUSTER, [], nonce(first))
     expect(rig.next()).toBeUndefined()
     rig.source.set(CLUSTER, "a", undefined)
-    expect(said(rig.next())).toEqual(["b@1"])
+    expect(summary(rig.next())).toEqual(["b@1"])
   })
 
   it("get a response even if there are none", () => {
     const rig = sotwRig()
     rig.ask(CLUSTER, ["ghost"])
     const first = rig.next()
-    expect(said(first)).toEqual([])
+    expect(summary(first)).toEqual([])
     rig.ask(CLUSTER, ["ghost", "other"], nonce(first))
-    expect(said(rig.next())).toEqual([])
+    expect(summary(rig.next())).toEqual([])
   })
 
   it("are limited to the names of the newest request", () => {
@@ -58,9 +58,9 @@ describe("clusters and listeners", () => {
     for (const name of ["a", "b", "c"]) rig.source.set(CLUSTER, name, "1")
     rig.ask(CLUSTER, ["a", "b"])
     const first = rig.next()
-    expect(said(first)).toEqual(["a@1", "b@1"])
+    expect(summary(first)).toEqual(["a@1", "b@1"])
     rig.ask(CLUSTER, ["b", "c"], nonce(first))
-    expect(said(rig.next())).toEqual(["b@1", "c@1"])
+    expect(summary(rig.next())).toEqual(["b@1", "c@1"])
   })
 })
 
@@ -70,13 +70,13 @@ describe("other types", () => {
     for (const name of ["a", "b", "c"]) rig.source.set(ENDPOINTS, name, "1")
     rig.ask(ENDPOINTS, ["a"])
     const first = rig.next()
-    expect(said(first)).toEqual(["a@1"])
+    expect(summary(first)).toEqual(["a@1"])
     rig.ask(ENDPOINTS, ["a", "b"], nonce(first))
     const second = rig.next()
-    expect(said(second)).toEqual(["b@1"])
+    expect(summary(second)).toEqual(["b@1"])
     rig.ask(ENDPOINTS, ["a", "b"], nonce(second))
     rig.source.set(ENDPOINTS, "a", "2")
-    expect(said(rig.next())).toEqual(["a@2"])
+    expect(summary(rig.next())).toEqual(["a@2"])
   })
 
   it("are sent once a missing name exists", () => {
@@ -84,7 +84,7 @@ describe("other types", () => {
     rig.ask(ENDPOINTS, ["ghost"])
     expect(rig.next()).toBeUndefined()
     rig.source.set(ENDPOINTS, "ghost", "1")
-    expect(said(rig.next())).toEqual(["ghost@1"])
+    expect(summary(rig.next())).toEqual(["ghost@1"])
   })
 
   it("are sent again after a name was dropped and requested again", () => {
@@ -96,7 +96,7 @@ describe("other types", () => {
     rig.ask(ENDPOINTS, ["b"], nonce(first))
     expect(rig.next()).toBeUndefined()
     rig.ask(ENDPOINTS, ["a", "b"])
-    expect(said(rig.next())).toEqual(["a@1"])
+    expect(summary(rig.next())).toEqual(["a@1"])
   })
 
   it("are sent again if they were deleted and recreated in the same version", () => {
@@ -107,7 +107,7 @@ describe("other types", () => {
     rig.source.set(ENDPOINTS, "a", undefined)
     expect(rig.next()).toBeUndefined()
     rig.source.set(ENDPOINTS, "a", "1")
-    expect(said(rig.next())).toEqual(["a@1"])
+    expect(summary(rig.next())).toEqual(["a@1"])
   })
 
   it("are unsubscribed by an empty list after a list with names", () => {
@@ -130,7 +130,7 @@ describe("acknowledgements", () => {
     rig.source.set(CLUSTER, "a", "3")
     expect(rig.next()).toBeUndefined()
     rig.ask(CLUSTER, [], nonce(first))
-    expect(said(rig.next())).toEqual(["a@3"])
+    expect(summary(rig.next())).toEqual(["a@3"])
   })
 
   it("that reject are reported, and nothing new is sent until a change", () => {
@@ -139,11 +139,11 @@ describe("acknowledgements", () => {
     rig.source.set(ENDPOINTS, "b", "1")
     rig.ask(ENDPOINTS, ["a", "b"])
     rig.ask(ENDPOINTS, ["a", "b"], { ...nonce(rig.next()), errorDetail: { message: "a is bad" } })
-    expect(rig.source.heard.at(-1)).toMatchObject({ kind: "rejected", message: "a is bad" })
+    expect(rig.source.acknowledgements.at(-1)).toMatchObject({ kind: "rejected", message: "a is bad" })
     rig.session.wake(ENDPOINTS)
     expect(rig.next()).toBeUndefined()
     rig.source.set(ENDPOINTS, "a", "2")
-    expect(said(rig.next())).toEqual(["a@2", "b@1"])
+    expect(summary(rig.next())).toEqual(["a@2", "b@1"])
   })
 
   it("that are stale are ignored, but their names count", () => {
@@ -153,9 +153,9 @@ describe("acknowledgements", () => {
     rig.ask(ENDPOINTS, ["a"])
     const first = rig.next()
     rig.ask(ENDPOINTS, ["a", "b"], { responseNonce: "stale" })
-    expect(rig.source.heard).toEqual([])
+    expect(rig.source.acknowledgements).toEqual([])
     rig.ask(ENDPOINTS, ["a", "b"], nonce(first))
-    expect(said(rig.next())).toEqual(["b@1"])
+    expect(summary(rig.next())).toEqual(["b@1"])
   })
 
   it("of a response that was never sent are ignored", () => {
@@ -166,9 +166,11 @@ describe("acknowledgements", () => {
     // The next nonce, which any client can guess.
     rig.ask(ENDPOINTS, ["a"], { responseNonce: `2-${rig.source.revision}` })
     rig.ask(ENDPOINTS, ["a"], { responseNonce: `2-${rig.source.revision + 1}` })
-    expect(rig.source.heard).toEqual([])
+    expect(rig.source.acknowledgements).toEqual([])
     rig.ask(ENDPOINTS, ["a"], { ...nonce(first) })
-    expect(rig.source.heard).toEqual([{ kind: "acknowledged", typeUrl: ENDPOINTS, revision: rig.source.revision }])
+    expect(rig.source.acknowledgements).toEqual([
+      { kind: "acknowledged", typeUrl: ENDPOINTS, revision: rig.source.revision },
+    ])
   })
 
   it("that do not come are only awaited until the deadline", () => {
@@ -179,7 +181,7 @@ describe("acknowledgements", () => {
     rig.source.set(CLUSTER, "a", "2")
     expect(rig.next()).toBeUndefined()
     rig.clock.now += 15_000
-    expect(said(rig.next())).toEqual(["a@2"])
+    expect(summary(rig.next())).toEqual(["a@2"])
     expect(rig.overdue).toEqual([CLUSTER])
   })
 })

@@ -9,7 +9,7 @@ import {
   signCertificate,
   streamAggregatedResources,
 } from "../wire/methods.js"
-import { Authenticator, type Proven } from "./authenticate.js"
+import { type Authenticated, Authenticator } from "./authenticate.js"
 import { CallerCount } from "./caller-count.js"
 import type { GrpcCall } from "./grpc/call.js"
 import { GrpcServer } from "./grpc/server.js"
@@ -113,10 +113,10 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
 
   function recheck(reject = options.reject): void {
     for (const stream of [...open.keys()]) {
-      const { proven } = stream
-      if (proven === undefined) continue
+      const { authenticated } = stream
+      if (authenticated === undefined) continue
       try {
-        const error = reject?.(proven.caller) ?? recheckCertificate(proven)
+        const error = reject?.(authenticated.caller) ?? recheckCertificate(authenticated)
         if (error !== undefined) stream.end(error)
       } catch (error) {
         // Fail closed: a client that cannot be checked again is disconnected, and may authenticate again.
@@ -126,7 +126,7 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
     }
   }
 
-  function recheckCertificate({ certificate }: Proven): StreamError | undefined {
+  function recheckCertificate({ certificate }: Authenticated): StreamError | undefined {
     const again = certificate && authenticator.byCertificate(certificate)
     return again !== undefined && "code" in again ? again : undefined
   }

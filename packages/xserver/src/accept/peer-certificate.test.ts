@@ -4,7 +4,7 @@ import { X509Certificate } from "node:crypto"
 import { once } from "node:events"
 import type { AddressInfo } from "node:net"
 import { connect, createServer, type TLSSocket } from "node:tls"
-import { lookFirst } from "@merlon/xds/runtime"
+import { capturePeerCertificate } from "@merlon/xds/runtime"
 import { expect, it } from "vitest"
 import { peerCertificate, readCertificate } from "./peer-certificate.js"
 import { Authority, GOOD_ID, OWN_ID } from "./testing/certificates.js"
@@ -20,7 +20,7 @@ async function accepted(client: { readonly certificate: string; readonly private
     requestCert: true,
     rejectUnauthorized: false,
     ALPNCallback(this: unknown, { protocols: [first] }) {
-      lookFirst(this)
+      capturePeerCertificate(this)
       return first
     },
   })

@@ -6,7 +6,7 @@ import type { X509Certificate } from "node:crypto"
 import type { TLSSocket } from "node:tls"
 import { inspectCertificate } from "@merlon/identity"
 import type { SpiffeId } from "@merlon/policy/request"
-import { shownCertificate } from "@merlon/xds/runtime"
+import { takePeerCertificate } from "@merlon/xds/runtime"
 
 export interface CertificateFacts {
   /** Undefined unless the certificate has exactly one. */
@@ -36,7 +36,7 @@ const ISSUERS = new Map<string, X509Certificate>()
 export function peerCertificate(socket: TLSSocket): CertificateFacts | undefined {
   // `getPeerCertificate` would read all of the certificate first. Parsing its bytes would make Node search them for PEM
   // text, which the sender may have put there.
-  const certificate = shownCertificate(socket)
+  const certificate = takePeerCertificate(socket)
   if (certificate === undefined) return undefined
   const name = certificate.fingerprint256
   const known = KNOWN.get(name)

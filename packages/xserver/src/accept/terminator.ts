@@ -7,7 +7,7 @@ import { constants } from "node:crypto"
 import type { Socket } from "node:net"
 import { createServer, type Server, type TLSSocket, type TlsOptions } from "node:tls"
 import { TLS_FLOOR, TLS_INTERNAL } from "@merlon/wire/tls"
-import { lookFirst } from "@merlon/xds/runtime"
+import { capturePeerCertificate } from "@merlon/xds/runtime"
 import type { TlsFailure } from "../observe/meters.js"
 import { tlsFailureOf } from "./tls-failure.js"
 import type { LoadedMaterial, TransportSecurity } from "./transport-security.js"
@@ -102,7 +102,7 @@ export class Terminator {
       // Node would derive it from the command line; it must be the same in all processes that share the keys.
       sessionIdContext: SESSION_CONTEXT,
       ALPNCallback(this: unknown, { protocols }) {
-        lookFirst(this)
+        capturePeerCertificate(this)
         return chooseAlpn(protocols)
       },
     })

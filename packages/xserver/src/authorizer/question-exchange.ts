@@ -4,8 +4,8 @@
 
 import { type BorrowedBytes, copyOf, FieldList, Http2Field } from "@merlon/wire"
 import {
-  type ExchangeStart,
   CHUNKED,
+  type ExchangeStart,
   type FieldPairs,
   type HttpError,
   type LocalReply,

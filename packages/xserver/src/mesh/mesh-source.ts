@@ -12,7 +12,7 @@ import {
   type WorkloadCredentials,
 } from "@merlon/xds/client"
 import type { Bootstrap } from "@merlon/xds/member"
-import { Lane, messageOf } from "@merlon/xds/runtime"
+import { messageOf, SerialQueue } from "@merlon/xds/runtime"
 import type { Logger } from "pino"
 import type { Configuration } from "../config/configuration.js"
 import type { Observed } from "../observe/observed.js"
@@ -61,7 +61,7 @@ export class MeshSource implements ConfigurationSource {
    * Runs changes of credentials and of resources one after the other, because each builds on the result of the previous
    * one.
    */
-  readonly #changes = new Lane()
+  readonly #changes = new SerialQueue()
   #enforced: () => void = () => undefined
   #connecting: NodeJS.Timeout | undefined
   /** A probed application does not count as ready until its first probe. */
@@ -79,7 +79,7 @@ export class MeshSource implements ConfigurationSource {
     this.#keeper =
       bootstrap.state === undefined
         ? undefined
-        : new StateKeeper({ folder: bootstrap.state, logger, replaced: () => this.#client.sayAgain() })
+        : new StateKeeper({ folder: bootstrap.state, logger, replaced: () => this.#client.refreshMetadata() })
     this.#applicationReady = bootstrap.probe === undefined
     this.#held = kept?.held ?? HeldResources.none
     // When the resources were received, not when this process started: the bundle may have changed in between, while we
@@ -117,7 +117,7 @@ export class MeshSource implements ConfigurationSource {
   }
 
   get isControlPlaneAway(): boolean {
-    return this.#client.isAway
+    return this.#client.isUnreachable
   }
 
   /** Called by the owner of `subscriptions` when it needs other names. */
@@ -138,7 +138,7 @@ export class MeshSource implements ConfigurationSource {
   applicationReady(ready: boolean): void {
     if (this.#applicationReady === ready) return
     this.#applicationReady = ready
-    this.#client.sayAgain()
+    this.#client.refreshMetadata()
   }
 
   observe(observed: Observed): void {
@@ -222,7 +222,7 @@ export class MeshSource implements ConfigurationSource {
     if (exposed !== "") {
       this.#options.logger.warn({ ports: exposed }, "the application also answers past this proxy; bind it to loopback")
     }
-    this.#client.sayAgain()
+    this.#client.refreshMetadata()
   }
 
   #clientOptions(): MeshClientOptions {

@@ -62,9 +62,9 @@ describe("counts", () => {
     const second = connect()
     expect(second.said).toEqual([batch])
     if (batch?.kind !== "calls") throw new Error("no batch")
-    second.asked({ kind: "taken", run: "another", sequence: 1 })
+    second.onInquiry({ kind: "taken", run: "another", sequence: 1 })
     expect(second.said).toHaveLength(1)
-    second.asked({ kind: "taken", run: batch.run, sequence: 1 })
+    second.onInquiry({ kind: "taken", run: batch.run, sequence: 1 })
     expect(second.said[1]).toMatchObject({ sequence: 2, calls: [call(1, 7)] })
   })
 
@@ -94,7 +94,7 @@ describe("decisions", () => {
   it("are sent while a client follows, but not longer than the stream exists", async () => {
     const { connect, listener } = stage()
     const stream = connect()
-    stream.asked({ kind: "follow", on: true })
+    stream.onInquiry({ kind: "follow", on: true })
     listener()?.([DECISION], 3)
     expect(stream.said).toMatchObject([{ kind: "decisions", decisions: [{ id: "abc" }], leftOut: 3 }])
     stream.closed()
@@ -103,10 +103,10 @@ describe("decisions", () => {
 
   it("are found by their id, and the last ones on request", async () => {
     const { connect } = stage()
-    const { said, asked } = connect()
-    asked({ kind: "find", inquiry: 1, id: "abc" })
-    asked({ kind: "find", inquiry: 2, id: "other" })
-    asked({ kind: "recent", inquiry: 3, limit: 10 })
+    const { said, onInquiry } = connect()
+    onInquiry({ kind: "find", inquiry: 1, id: "abc" })
+    onInquiry({ kind: "find", inquiry: 2, id: "other" })
+    onInquiry({ kind: "recent", inquiry: 3, limit: 10 })
     await vi.advanceTimersByTimeAsync(0)
     expect(said).toMatchObject([
       { kind: "answer", inquiry: 1, decisions: [{ id: "abc" }] },
@@ -122,7 +122,7 @@ it("reports the calls of the workload on request, as many as fit into a message"
     ...{ count: 1, failures: 0, firstSeen: 1, lastSeen: 2 },
   }))
   const said: Observation[] = []
-  const { asked } = new Observations({ destinations: () => destinations }).open(one => said.push(one) > 0)
-  asked({ kind: "destinations", inquiry: 7 })
+  const { onInquiry } = new Observations({ destinations: () => destinations }).open(one => said.push(one) > 0)
+  onInquiry({ kind: "destinations", inquiry: 7 })
   expect(said).toEqual([{ kind: "destinations", inquiry: 7, destinations: destinations.slice(0, MAX_DESTINATIONS) }])
 })

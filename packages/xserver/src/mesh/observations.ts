@@ -75,7 +75,7 @@ export class Observations implements ObservationSource {
     this.#ready = true
     if (this.#inFlight !== undefined) emit(this.#inFlight)
     return {
-      asked: inquiry => void this.#asked(inquiry, emit),
+      onInquiry: inquiry => void this.#onInquiry(inquiry, emit),
       closed: () => {
         if (this.#emit !== emit) return
         this.#emit = undefined
@@ -88,7 +88,7 @@ export class Observations implements ObservationSource {
     clearInterval(this.#timer)
   }
 
-  async #asked(inquiry: Inquiry, emit: (observation: Observation) => boolean): Promise<void> {
+  async #onInquiry(inquiry: Inquiry, emit: (observation: Observation) => boolean): Promise<void> {
     switch (inquiry.kind) {
       case "taken":
         if (inquiry.run !== this.#run || inquiry.sequence !== this.#inFlight?.sequence) return

@@ -6,7 +6,7 @@ import { X509Certificate } from "node:crypto"
 import type { Program } from "@merlon/policy/authorization"
 import { TokenMemory } from "@merlon/policy/tokens"
 import { Deadlines } from "@merlon/wire/http"
-import { Lane, standardOutput } from "@merlon/xds/runtime"
+import { SerialQueue, standardOutput } from "@merlon/xds/runtime"
 import { Connections } from "../accept/connections.js"
 import { Listener } from "../accept/listener.js"
 import { isOfMesh } from "../accept/peer-identity.js"
@@ -65,7 +65,7 @@ export class LocalDataPath implements DataPath {
   #inForce: { readonly configuration: Configuration; readonly program: Program } | undefined
   #unknownKeys: KeyReports | undefined
   #closed = false
-  readonly #changes = new Lane()
+  readonly #changes = new SerialQueue()
 
   /** `now` in seconds since the epoch. */
   constructor(options: DataPathOptions, now: () => number = () => Date.now() / 1_000) {

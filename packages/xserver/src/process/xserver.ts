@@ -7,7 +7,7 @@ import type { Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { canShareReads } from "@merlon/wire"
 import type { ApplicationProbe } from "@merlon/xds/member"
-import { bindHost, Lane, messageOf } from "@merlon/xds/runtime"
+import { bindHost, messageOf, SerialQueue } from "@merlon/xds/runtime"
 import type { Logger } from "pino"
 import { AggregatorRegistry } from "prom-client"
 import { adminServer, type LogLevel } from "../admin/admin-server.js"
@@ -44,7 +44,7 @@ export class Xserver {
   #inForce: Configuration | undefined
   #phase: Phase = "starting"
   #draining = false
-  readonly #changes = new Lane()
+  readonly #changes = new SerialQueue()
   readonly #application: ApplicationWatch | undefined
 
   constructor(options: XserverOptions) {

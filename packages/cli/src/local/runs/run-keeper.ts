@@ -3,7 +3,7 @@
 // at a time. A run that fails reports why and does not affect others.
 
 import { rmSync } from "node:fs"
-import { Lane } from "@merlon/xds/runtime"
+import { SerialQueue } from "@merlon/xds/runtime"
 import { pathOf } from "../../ctl/api/path.js"
 import type { Session } from "../../ctl/session.js"
 import { checkNamespace, getOrNothing, PODS } from "../../ctl/workload/enrol.js"
@@ -58,7 +58,7 @@ interface Running {
 export class RunKeeper {
   readonly #options: RunKeeperOptions
   readonly #running = new Map<string, Running>()
-  readonly #changes = new Lane()
+  readonly #changes = new SerialQueue()
   #seen = ""
   /** Told once. */
   #trouble = ""

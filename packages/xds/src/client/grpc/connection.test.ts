@@ -114,37 +114,37 @@ describe("a response", () => {
     ["that is broken off", head + resetText(1, 2), /^INTERNAL: the control plane broke off/],
     ["with too many fields", headersText(1, block(GRPC) + bomb(), false), /^RESOURCE_EXHAUSTED: the headers/],
   ])("%s", async (_, frames, expected) => {
-    const outcome = await asked(({ say }) => say(frames))
+    const outcome = await asked(({ send }) => send(frames))
     if (typeof expected === "string") expect(outcome).toBe(expected)
     else expect(outcome).toMatch(expected)
   })
 
   it("that is announced larger than the limit is rejected before it arrives", async () => {
     const announced = "\0\x7f\xff\xff\xff"
-    expect(await asked(({ say }) => say(head + data(announced)))).toMatch(/^RESOURCE_EXHAUSTED: a message is larger/)
+    expect(await asked(({ send }) => send(head + data(announced)))).toMatch(/^RESOURCE_EXHAUSTED: a message is larger/)
   })
 
   it("of the largest size is received, however small the windows", async () => {
     const body = "z".repeat(3_000_000)
     let rest = `\0${text32(body.length + 5)}\x0a${varint(body.length)}${body}`
     const outcome = await asked(connection => {
-      const { say, socket, heard } = connection
-      say(head)
+      const { send, socket, received } = connection
+      send(head)
       let window = 4 * 65_535
       let read = 0
       const go = () => {
         // Window updates of stream 1 are all that the client still sends.
-        const said = heard()
-        for (let at = said.indexOf(WINDOW, read); at >= 0; at = said.indexOf(WINDOW, read)) {
-          if (said.length < at + WINDOW.length + 4) break
-          window += Buffer.from(said.slice(at + WINDOW.length, at + WINDOW.length + 4), "latin1").readUInt32BE()
+        const text = received()
+        for (let at = text.indexOf(WINDOW, read); at >= 0; at = text.indexOf(WINDOW, read)) {
+          if (text.length < at + WINDOW.length + 4) break
+          window += Buffer.from(text.slice(at + WINDOW.length, at + WINDOW.length + 4), "latin1").readUInt32BE()
           read = at + WINDOW.length + 4
         }
         while (window > 0 && rest !== "") {
           const part = rest.slice(0, Math.min(window, 16_384))
           rest = rest.slice(part.length)
           window -= part.length
-          say(data(part) + (rest === "" ? trailers({ "grpc-status": "0" }) : ""))
+          send(data(part) + (rest === "" ? trailers({ "grpc-status": "0" }) : ""))
         }
       }
       socket.on("data", () => setImmediate(go))
@@ -173,9 +173,9 @@ describe("a control plane that", () => {
     ["sends an undecodable header block", headersText(1, "\x80", false)],
   ])("%s loses the connection", async (_, frames) => {
     let closed: Promise<unknown> | undefined
-    const outcome = await asked(({ say, socket }) => {
+    const outcome = await asked(({ send, socket }) => {
       closed = new Promise(resolve => socket.once("close", resolve))
-      say(frames)
+      send(frames)
     })
     expect(outcome).toMatch(/^(INTERNAL|RESOURCE_EXHAUSTED): /)
     await closed
@@ -204,12 +204,12 @@ describe("a control plane that", () => {
   })
 
   it("sends GOAWAY ends the calls that it has not processed", async () => {
-    expect(await asked(({ say }) => say(goawayText(0, 0, "")))).toMatch(/^UNAVAILABLE/)
+    expect(await asked(({ send }) => send(goawayText(0, 0, "")))).toMatch(/^UNAVAILABLE/)
   })
 
   it("sends GOAWAY still answers the calls that it has begun", async () => {
     const answered = head + data(ANSWER) + trailers({ "grpc-status": "0" })
-    expect(await asked(({ say }) => say(goawayText(1, 0, "") + answered))).toBe("x")
+    expect(await asked(({ send }) => send(goawayText(1, 0, "") + answered))).toBe("x")
   })
 
   it("closes the connection ends the call", async () => {

@@ -55,7 +55,7 @@ export function clientRig(options: ClientRigOptions) {
     ...(observations === undefined ? {} : { observations }),
     log,
     random: () => 0.5,
-    limits: { retryMs: 20, longestRetryMs: 40, firstRetryMs: 10, livedMs: 0, ...limits },
+    limits: { retryMs: 20, longestRetryMs: 40, firstRetryMs: 10, stableAfterMs: 0, ...limits },
   })
   client.onConnection((connected, why) => void connections.push([connected, why]))
   return { client, held, updates, connections, logged, state }

@@ -18,9 +18,9 @@ import { TestAuthority } from "../../testing/test-authority.js"
 export interface RawConnection {
   readonly socket: TLSSocket
   /** All bytes received so far, as latin1. */
-  readonly heard: () => string
+  readonly received: () => string
   /** Sends frames in latin1. */
-  readonly say: (frames: string) => void
+  readonly send: (frames: string) => void
 }
 
 /** The header of HEADERS frames of stream 1, without the length. */
@@ -31,22 +31,22 @@ export async function rawControlPlane(answer: (connection: RawConnection) => voi
   const authority = new TestAuthority()
   const { chain, privateKey } = authority.server()
   const sockets = new Set<TLSSocket>()
-  const heard: string[] = []
+  const received: string[] = []
   const server = createServer({ cert: chain, key: privateKey, ALPNProtocols: ["h2"], ...tls })
   server.on("tlsClientError", (_, socket) => socket.destroy())
   server.on("secureConnection", socket => {
     sockets.add(socket.on("error", () => undefined))
-    const index = heard.push("") - 1
+    const index = received.push("") - 1
     let answered = false
     const connection: RawConnection = {
       socket,
-      heard: () => heard[index] ?? "",
-      say: frames => void (socket.destroyed || socket.write(frames, "latin1")),
+      received: () => received[index] ?? "",
+      send: frames => void (socket.destroyed || socket.write(frames, "latin1")),
     }
-    connection.say(settingsText([]))
+    connection.send(settingsText([]))
     socket.on("data", bytes => {
-      heard[index] += bytes.toString("latin1")
-      if (answered || !connection.heard().startsWith(PREFACE) || !connection.heard().includes(FIRST_CALL)) return
+      received[index] += bytes.toString("latin1")
+      if (answered || !connection.received().startsWith(PREFACE) || !connection.received().includes(FIRST_CALL)) return
       answered = true
       answer(connection)
     })
@@ -58,7 +58,7 @@ export async function rawControlPlane(answer: (connection: RawConnection) => voi
     authority,
     address: `127.0.0.1:${port}`,
     /** Received bytes by connection. */
-    heard: heard as readonly string[],
+    received: received as readonly string[],
     close(): void {
       for (const socket of sockets) socket.destroy()
       server.close()

@@ -123,7 +123,7 @@ export class GrpcCall implements StreamUser {
     output.flush()
   }
 
-  cut(): void {
+  destroy(): void {
     this.peer.socket.destroy()
   }
 

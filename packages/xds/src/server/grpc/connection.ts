@@ -100,7 +100,7 @@ export class GrpcConnection implements Http2ConnectionUser {
   }
 
   /** Runs periodically: pings silent peers, and closes connections that do not answer or have no streams. */
-  look(now: number): void {
+  checkLiveness(now: number): void {
     const { pingEveryMs, pingTimeoutMs, idleConnectionMs } = this.#options.limits
     if (this.#http2.failed) return
     if (this.#http2.streams.size === 0 && now - this.#idleSince >= idleConnectionMs) {

@@ -54,6 +54,6 @@ export class GrpcServer {
 
   #check(): void {
     const now = performance.now()
-    for (const connection of [...this.#connections]) connection.look(now)
+    for (const connection of [...this.#connections]) connection.checkLiveness(now)
   }
 }

@@ -46,7 +46,7 @@ export function deltaRig(limits: Partial<StreamLimits> = {}, source = new Memory
 }
 
 /** `name@version` for sent resources, `-name` for removals; undefined without a response. */
-export function said(response: DeltaResponse | undefined): readonly string[] | undefined {
+export function summary(response: DeltaResponse | undefined): readonly string[] | undefined {
   if (response === undefined) return undefined
   const { resources, removed } = response
   return [...resources.map(({ name, version }) => `${name}@${version}`), ...removed.map(name => `-${name}`)].sort()

@@ -11,7 +11,7 @@ import type {
   VersionedResource,
 } from "../source.js"
 
-export interface Heard {
+export interface Acknowledgement {
   readonly kind: "acknowledged" | "rejected"
   readonly typeUrl: string
   readonly revision: number
@@ -20,7 +20,7 @@ export interface Heard {
 
 export class MemorySource implements ResourceSource {
   readonly opened: { readonly caller: Caller; readonly node: ClientNode }[] = []
-  readonly heard: Heard[] = []
+  readonly acknowledgements: Acknowledgement[] = []
   closed = 0
   rejection: Rejection | undefined
   readonly rejectedTypes = new Map<string, Rejection>()
@@ -71,8 +71,9 @@ export class MemorySource implements ResourceSource {
         const visible = [...this.all(typeUrl)].filter(([name]) => names === "*" || names.has(name))
         return { revision: this.#revision, resources: new Map(visible) }
       },
-      acknowledged: (typeUrl, revision) => void this.heard.push({ kind: "acknowledged", typeUrl, revision }),
-      rejected: (typeUrl, revision, message) => void this.heard.push({ kind: "rejected", typeUrl, revision, message }),
+      acknowledged: (typeUrl, revision) => void this.acknowledgements.push({ kind: "acknowledged", typeUrl, revision }),
+      rejected: (typeUrl, revision, message) =>
+        void this.acknowledgements.push({ kind: "rejected", typeUrl, revision, message }),
       close: () => {
         this.#wakes.delete(wake)
         this.closed += 1

@@ -7,21 +7,21 @@ import type { X509Certificate } from "node:crypto"
 import { TLSSocket } from "node:tls"
 
 /** From the end of a handshake until the first read: a certificate is too large to keep for each connection. */
-const SHOWN = new WeakMap<TLSSocket, X509Certificate>()
+const CAPTURED = new WeakMap<TLSSocket, X509Certificate>()
 
 /** For `ALPNCallback`, whose `this` is the socket of the handshake. */
-export function lookFirst(socket: unknown): void {
+export function capturePeerCertificate(socket: unknown): void {
   if (!(socket instanceof TLSSocket)) return
   // Node's own listener is already registered, and reads the chain.
   socket.prependOnceListener("secure", () => {
     const certificate = socket.getPeerX509Certificate()
-    if (certificate !== undefined && !SHOWN.has(socket)) SHOWN.set(socket, certificate)
+    if (certificate !== undefined && !CAPTURED.has(socket)) CAPTURED.set(socket, certificate)
   })
 }
 
 /** Undefined if there is none, or the caller has disconnected. */
-export function shownCertificate(socket: TLSSocket): X509Certificate | undefined {
-  const shown = SHOWN.get(socket)
-  SHOWN.delete(socket)
-  return socket.destroyed ? undefined : (shown ?? socket.getPeerX509Certificate())
+export function takePeerCertificate(socket: TLSSocket): X509Certificate | undefined {
+  const captured = CAPTURED.get(socket)
+  CAPTURED.delete(socket)
+  return socket.destroyed ? undefined : (captured ?? socket.getPeerX509Certificate())
 }

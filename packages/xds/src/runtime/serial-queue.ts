@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs tasks one after the other, in order; a failed task does not block the next ones.
 
-export class Lane {
+export class SerialQueue {
   #last: Promise<unknown> = Promise.resolve()
 
   /** Resolves when everything that was added so far is done. */

@@ -4,7 +4,7 @@
 
 import { TokenBucket } from "@merlon/wire/limits"
 import { messageOf } from "../runtime/log.js"
-import type { Proven } from "./authenticate.js"
+import type { Authenticated } from "./authenticate.js"
 import type { CallUser, GrpcCall } from "./grpc/call.js"
 import type { OpenStream, ServerContext } from "./server-context.js"
 import type { Caller } from "./source.js"
@@ -13,15 +13,15 @@ import { exhausted, invalid, type StreamError } from "./stream-error.js"
 /** The maximum of `setTimeout`; it would fire at once for a longer delay. */
 const LONGEST_TIMER_MS = 2_147_483_647
 
-export abstract class ProvenStream<Request> implements OpenStream, CallUser {
-  proven: Proven | undefined
+export abstract class AuthenticatedStream<Request> implements OpenStream, CallUser {
+  authenticated: Authenticated | undefined
   protected readonly context: ServerContext
   protected readonly call: GrpcCall
   readonly #read: (bytes: Uint8Array) => Request
   readonly #bucket: TokenBucket
   #ended = false
   #firstRequest: NodeJS.Timeout | undefined
-  #cut: NodeJS.Timeout | undefined
+  #destroyTimer: NodeJS.Timeout | undefined
   #proofEnds: (() => void) | undefined
 
   constructor(context: ServerContext, call: GrpcCall, read: (bytes: Uint8Array) => Request) {
@@ -40,10 +40,10 @@ export abstract class ProvenStream<Request> implements OpenStream, CallUser {
   abstract writable(): void
 
   /** Called once, however the stream ended. */
-  protected abstract over(): void
+  protected abstract onEnd(): void
 
   /** Fields of this stream for log messages. */
-  protected abstract get told(): object
+  protected abstract get logFields(): object
 
   get peerAddress(): string {
     return this.call.peer.address
@@ -57,10 +57,10 @@ export abstract class ProvenStream<Request> implements OpenStream, CallUser {
     const { call, context } = this
     const { certificate } = call.peer
     try {
-      const proven = await context.authenticator.authenticate(call.takeAuthorization(), certificate)
+      const authenticated = await context.authenticator.authenticate(call.takeAuthorization(), certificate)
       if (this.#ended) return
-      if ("code" in proven) this.end(proven)
-      else this.#listen(proven)
+      if ("code" in authenticated) this.end(authenticated)
+      else this.#listen(authenticated)
     } catch (error) {
       // Fail closed: credentials that could not be checked are not accepted.
       this.#failed(error)
@@ -74,15 +74,15 @@ export abstract class ProvenStream<Request> implements OpenStream, CallUser {
     // Ends the call with this status once pending output is sent; a client that reads nothing is cut off.
     this.call.finish(code, message)
     if (this.call.over) return
-    this.#cut = setTimeout(() => this.call.cut(), this.context.limits.drainMs)
-    this.#cut.unref()
+    this.#destroyTimer = setTimeout(() => this.call.destroy(), this.context.limits.drainMs)
+    this.#destroyTimer.unref()
   }
 
   // Events of the call.
 
   message(bytes: Buffer): void {
-    const { proven } = this
-    if (proven !== undefined) this.guard(() => this.#take(bytes, proven.caller))
+    const { authenticated } = this
+    if (authenticated !== undefined) this.guard(() => this.#take(bytes, authenticated.caller))
   }
 
   ended(): void {
@@ -91,7 +91,7 @@ export abstract class ProvenStream<Request> implements OpenStream, CallUser {
   }
 
   closed(): void {
-    clearTimeout(this.#cut)
+    clearTimeout(this.#destroyTimer)
     this.#dispose()
   }
 
@@ -105,8 +105,8 @@ export abstract class ProvenStream<Request> implements OpenStream, CallUser {
     }
   }
 
-  #listen(proven: Proven): void {
-    this.proven = proven
+  #listen(authenticated: Authenticated): void {
+    this.authenticated = authenticated
     const tooMany = this.context.admit(this)
     if (tooMany !== undefined) {
       this.end(tooMany)
@@ -116,7 +116,7 @@ export abstract class ProvenStream<Request> implements OpenStream, CallUser {
       () => this.end({ code: "DEADLINE_EXCEEDED", message: "no request came on the stream" }),
       this.context.limits.firstRequestMs,
     )
-    this.#proofEnds = this.#endWithProof(proven.caller)
+    this.#proofEnds = this.#endWithProof(authenticated.caller)
     this.call.listen()
   }
 
@@ -151,7 +151,7 @@ export abstract class ProvenStream<Request> implements OpenStream, CallUser {
   }
 
   #failed(error: unknown): void {
-    this.context.log.error({ error: messageOf(error), ...this.told }, "a stream failed")
+    this.context.log.error({ error: messageOf(error), ...this.logFields }, "a stream failed")
     this.end({ code: "INTERNAL", message: "the control plane failed on this stream; connect again" })
   }
 
@@ -162,9 +162,9 @@ export abstract class ProvenStream<Request> implements OpenStream, CallUser {
     this.#proofEnds?.()
     this.context.closed(this)
     try {
-      this.over()
+      this.onEnd()
     } catch (error) {
-      this.context.log.error({ error: messageOf(error), ...this.told }, "what belonged to a stream did not close")
+      this.context.log.error({ error: messageOf(error), ...this.logFields }, "what belonged to a stream did not close")
     }
   }
 }
