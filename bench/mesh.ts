@@ -17,7 +17,7 @@ import { CONNECTIONS } from "./proxy/call.js"
 import { PACED_PER_SECOND } from "./proxy/goals.js"
 import { makeMaterial } from "./proxy/material.js"
 import { RECOMMENDED_NODE } from "./proxy/peers.js"
-import { type Entry, type Failure, inTurns, type Row, toPeer } from "./proxy/rounds.js"
+import { type Entry, type Failure, measureAlternating, type Row, toPeer } from "./proxy/rounds.js"
 
 const PACE = `${PACED_PER_SECOND.toLocaleString("en")}/s`
 const WORK: readonly Omit<Scenario, "token">[] = [
@@ -71,7 +71,7 @@ const failures: Failure[] = []
 try {
   for (const scenario of SCENARIOS) {
     if (only !== undefined && !scenario.name.includes(only)) continue
-    const measured = await inTurns(entriesOf(scenario), SECONDS)
+    const measured = await measureAlternating(entriesOf(scenario), SECONDS)
     const complete = completed(measured.rows)
     rows.push(...complete)
     failures.push(...measured.failures)

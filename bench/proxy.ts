@@ -13,7 +13,7 @@ import { goals, PACED_PER_SECOND } from "./proxy/goals.js"
 import { makeMaterial } from "./proxy/material.js"
 import { nodeTls, PEERS, type Peer } from "./proxy/peers.js"
 import { measureReadiness, type Readiness } from "./proxy/ready.js"
-import { type Entry, type Failure, inTurns, type Row, type Started, toPeer } from "./proxy/rounds.js"
+import { type Entry, type Failure, measureAlternating, type Row, type Started, toPeer } from "./proxy/rounds.js"
 import { programPath } from "./proxy/running.js"
 import { upstreamOf } from "./proxy/work.js"
 
@@ -59,7 +59,7 @@ try {
   for (const group of SCENARIOS) {
     const possible = group.filter(({ work }) => work !== "h2" || h2load !== undefined)
     const wanted = possible.filter(({ name }) => only === undefined || name.includes(only))
-    const measured = await inTurns(wanted.flatMap(entriesOf), SECONDS)
+    const measured = await measureAlternating(wanted.flatMap(entriesOf), SECONDS)
     rows.push(...measured.rows)
     failures.push(...measured.failures)
   }

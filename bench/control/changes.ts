@@ -5,8 +5,8 @@
 import { cpuMicroseconds } from "../cluster/process-cost.js"
 import type { Api, ApiObject } from "./api.js"
 import type { Fleet } from "./fleet.js"
+import { EVERY_POLICY, policyPath, ruleOf } from "./mesh-contents.js"
 import { type Member, monotonicMs } from "./messages.js"
-import { EVERY_POLICY, policyPath, ruleOf } from "./town.js"
 
 export interface ChangeFigures {
   /** Median and maximum over the changes. */
@@ -16,8 +16,6 @@ export interface ChangeFigures {
   /** CPU of the control plane, including admission and status. */
   readonly cpuPerChangeMs: number
   readonly cpuPerResourceUs: number
-  /** The same for the first process of `ChangeOrder.server` only. */
-  readonly decidingCpuPerResourceUs: number
 }
 
 export interface ChangeOrder {
@@ -49,13 +47,12 @@ export class Changes {
 
   async measure(order: ChangeOrder): Promise<ChangeFigures> {
     for (let i = 0; i < order.warmUp; i++) await this.#change(order)
-    const cpu = order.server.map(pid => cpuMicroseconds([pid]))
+    const cpu = cpuMicroseconds(order.server)
     const { resources } = await order.fleet.count()
     const rounds: { readonly acknowledged: number; readonly enforced: number }[] = []
     for (let i = 0; i < order.rounds; i++) rounds.push(await this.#change(order))
     const pushed = (await order.fleet.count()).resources - resources
-    const spent = order.server.map((pid, index) => cpuMicroseconds([pid]) - (cpu[index] ?? 0))
-    const used = spent.reduce((sum, one) => sum + one, 0)
+    const used = cpuMicroseconds(order.server) - cpu
     const acknowledged = rounds.map(round => round.acknowledged).sort((a, b) => a - b)
     return {
       acknowledgedMs: Math.round(median(acknowledged)),
@@ -63,7 +60,6 @@ export class Changes {
       enforcedMs: Math.round(median(rounds.map(round => round.enforced))),
       cpuPerChangeMs: Number((used / 1_000 / order.rounds).toFixed(1)),
       cpuPerResourceUs: Math.round(used / pushed),
-      decidingCpuPerResourceUs: Math.round((spent[0] ?? Number.NaN) / pushed),
     }
   }
 

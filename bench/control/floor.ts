@@ -32,7 +32,7 @@ export async function measureFloor(connections: number, rounds: number): Promise
   const clients = Array.from({ length: PROCESSES }, () => fork(CLIENTS, { execArgv: FLAGS }))
   try {
     const workload = authority.workload()
-    const port = Number(/listening (\d+)/.exec(server.said)?.[1])
+    const port = Number(/listening (\d+)/.exec(server.output)?.[1])
     const half = connections / 2
     const order: BareClientsOrder = { port, ...given, ...workload, connections: half / PROCESSES }
     // The first half fills memory that startup left free.

@@ -34,7 +34,6 @@ export function report(
       "worst",
       "enforced ms",
       "µs CPU/push",
-      "deciding",
       "ms CPU/one",
       "kB/proxy",
       "peak MB",
@@ -48,13 +47,7 @@ export function report(
       r.build,
       ...[r.all.acknowledgedMs, r.all.worstMs, r.all.enforcedMs],
       ...[r.one.acknowledgedMs, r.one.worstMs, r.one.enforcedMs],
-      ...[
-        r.all.cpuPerResourceUs,
-        r.all.decidingCpuPerResourceUs,
-        r.one.cpuPerChangeMs,
-        r.kilobytesPerProxy,
-        r.peakMegabytes,
-      ],
+      ...[r.all.cpuPerResourceUs, r.one.cpuPerChangeMs, r.kilobytesPerProxy, r.peakMegabytes],
       ...[r.connect.seconds, r.restart.seconds, r.restart.cpuPerProxyMs, Number(r.load.toFixed(1))],
     ]),
   )

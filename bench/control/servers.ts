@@ -20,11 +20,11 @@ const LOOKS = 60
 export class Program {
   readonly #child: ChildProcess
   /** Its output until it was ready. */
-  readonly said: string
+  readonly output: string
 
-  private constructor(child: ChildProcess, said: string) {
+  private constructor(child: ChildProcess, output: string) {
     this.#child = child
-    this.said = said
+    this.output = output
   }
 
   static async start(
@@ -36,12 +36,12 @@ export class Program {
     const child = spawn(process.execPath, [...COLLECTING, ...flags, file, ...args], {
       stdio: ["ignore", "pipe", "inherit"],
     })
-    let said = ""
+    let output = ""
     for await (const line of createInterface({ input: child.stdout })) {
-      said += `${line}\n`
-      if (ready.test(line)) return new Program(child, said)
+      output += `${line}\n`
+      if (ready.test(line)) return new Program(child, output)
     }
-    throw new Error(`\`${args[0]}\` did not start: ${said}`)
+    throw new Error(`\`${args[0]}\` did not start: ${output}`)
   }
 
   get pid(): number {

@@ -8,9 +8,9 @@ import { cpuMicroseconds, residentKilobytes } from "../cluster/process-cost.js"
 import { Api } from "./api.js"
 import { type ChangeFigures, Changes } from "./changes.js"
 import { Fleet } from "./fleet.js"
+import { ALL, build, isTheOne, ONE, trustBundle } from "./mesh-contents.js"
 import { monotonicMs } from "./messages.js"
 import { MERLOND, Program } from "./servers.js"
-import { ALL, build, isTheOne, ONE, trustBundle } from "./town.js"
 
 /** This build, or the one that it is compared with. */
 export type Build = "this" | "baseline"
@@ -59,8 +59,8 @@ export async function measureSize(order: SizeOrder): Promise<Omit<SizeFigures, "
   try {
     const cluster = await Program.start(MERLOND, ["cluster", "--data", folder, "--port", "0"], /KUBECONFIG/)
     closers.push(() => cluster.stop())
-    const url = /serving (\S+)/.exec(cluster.said)?.[1] ?? ""
-    const kubeconfig = /KUBECONFIG=(\S+)/.exec(cluster.said)?.[1] ?? ""
+    const url = /serving (\S+)/.exec(cluster.output)?.[1] ?? ""
+    const kubeconfig = /KUBECONFIG=(\S+)/.exec(cluster.output)?.[1] ?? ""
     const api = new Api(url, kubeconfig)
     closers.push(() => api.close())
     const serving = { merlond, kubeconfig, profile }
@@ -120,7 +120,7 @@ async function serve(
     /proxies/,
     flags,
   )
-  return { program, port: Number(/proxies\s+:(\d+)/.exec(program.said)?.[1]) }
+  return { program, port: Number(/proxies\s+:(\d+)/.exec(program.output)?.[1]) }
 }
 
 /** `begin` resolves to the time at which the last proxy was served. */

@@ -8,9 +8,9 @@ import { KeptRoutes } from "@merlon/xclient"
 import { clusterName, type HostRoutesSpec } from "@merlon/xds"
 import { freePort } from "../../packages/cluster/src/store/testing/free-port.js"
 import { TestBook } from "../../packages/xclient/src/testing/book.js"
-import { type KeptFiles, keepProxy, trustOf } from "../proxy/kept.js"
 import { CALLER_ID, document, ISSUER, SERVER_ID } from "../proxy/material.js"
 import { MERLOND } from "../proxy/peers.js"
+import { type ProxyFiles, trustOf, writeProxyState } from "../proxy/proxy-state.js"
 import type { Commands, Pair, PairOptions } from "./pairs.js"
 import { IS_CAPTURED } from "./site.js"
 import { isHttp2, type Scenario, SERVICE } from "./work.js"
@@ -37,17 +37,17 @@ async function commands(node: string, options: PairOptions): Promise<Commands> {
   const called = `${IS_CAPTURED ? site.service : SERVICE.host}:${SERVICE.port}`
   if (scenario.together === true) {
     // It calls itself, so the policy and the routes name the same identity.
-    const files = keepProxy({ ...taking, name: site.name, credentials: "client" })
+    const files = writeProxyState({ ...taking, name: site.name, credentials: "client" })
     await keepRoutes(files.state, called, routesTo(site.server, listen, CALLER_ID, folder))
     return { caller: await command(node, files, outbound) }
   }
-  const atServer = keepProxy({ ...taking, name: `${site.name}-server`, credentials: "server" })
-  const atCaller = keepProxy({ folder, name: `${site.name}-caller`, policies: [], credentials: "client" })
+  const atServer = writeProxyState({ ...taking, name: `${site.name}-server`, credentials: "server" })
+  const atCaller = writeProxyState({ folder, name: `${site.name}-caller`, policies: [], credentials: "client" })
   await keepRoutes(atCaller.state, called, routesTo(site.server, listen, SERVER_ID, folder))
   return { caller: await command(node, atCaller, outbound), server: await command(node, atServer, await freePort()) }
 }
 
-async function command(node: string, { bootstrap }: KeptFiles, outbound: number): Promise<readonly string[]> {
+async function command(node: string, { bootstrap }: ProxyFiles, outbound: number): Promise<readonly string[]> {
   const [admin, health] = [await freePort(), await freePort()]
   const calls = IS_CAPTURED ? ["--outbound", String(outbound)] : ["--http-proxy", `127.0.0.1:${outbound}`]
   const quiet = ["--access-log", "off", "--log-level", "fatal"]

@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs"
 import { connect, type Socket } from "node:net"
 import { connect as connectTls } from "node:tls"
 import { HTTP2_PREFACE, HTTP2_SETTING, type Http2Field, settingsText } from "@merlon/wire"
-import { type Load, type LoadFigures, takeOrders } from "./orders.js"
+import { type Load, type LoadFigures, runOrders } from "./orders.js"
 import { MESSAGE, RawConnection, type RawUser } from "./raw-http2.js"
 
 export interface Http2LoadOptions {
@@ -177,5 +177,5 @@ class Http2Load implements Load {
 
 if (process.argv[2] !== undefined) {
   const options: Http2LoadOptions = JSON.parse(readFileSync(process.argv[2], "utf8"))
-  await takeOrders(new Http2Load(options))
+  await runOrders(new Http2Load(options))
 }

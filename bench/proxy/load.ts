@@ -5,7 +5,7 @@ import { once } from "node:events"
 import { readFileSync } from "node:fs"
 import { connect, type Socket } from "node:net"
 import { connect as connectTls } from "node:tls"
-import { type Load, type LoadFigures, takeOrders } from "./orders.js"
+import { type Load, type LoadFigures, runOrders } from "./orders.js"
 
 export interface LoadOptions {
   readonly host: string
@@ -140,5 +140,5 @@ function exchange(socket: Socket, request: Buffer): Promise<number> {
 
 if (process.argv[2] !== undefined) {
   const options: LoadOptions = JSON.parse(readFileSync(process.argv[2], "utf8"))
-  await takeOrders(new Http1Load(options))
+  await runOrders(new Http1Load(options))
 }

@@ -20,7 +20,7 @@ export interface Load {
   run(seconds: number): Promise<LoadFigures>
 }
 
-export async function takeOrders(load: Load): Promise<void> {
+export async function runOrders(load: Load): Promise<void> {
   for await (const line of createInterface({ input: process.stdin })) {
     const order: LoadOrder = JSON.parse(line)
     let answer: LoadFigures | Record<string, never> = {}

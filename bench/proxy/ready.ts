@@ -7,8 +7,8 @@ import { readFileSync } from "node:fs"
 import { get } from "node:http"
 import { join } from "node:path"
 import { freePort } from "../../packages/cluster/src/store/testing/free-port.js"
-import { keepProxy } from "./kept.js"
 import { MERLOND } from "./peers.js"
+import { writeProxyState } from "./proxy-state.js"
 import { usage } from "./running.js"
 
 export interface Readiness {
@@ -24,7 +24,7 @@ const LOOK_MS = 5
 export async function measureReadiness(folder: string): Promise<Readiness> {
   const [listen, admin, health] = [await freePort(), await freePort(), await freePort()]
   const policies = ["request-authentication.json", "rules-10-0.json"]
-  const { bootstrap } = keepProxy({
+  const { bootstrap } = writeProxyState({
     folder,
     name: "ready",
     port: { application: 8080, listen, upstreamProtocol: "http/1.1" },

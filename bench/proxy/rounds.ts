@@ -65,7 +65,7 @@ interface Contender extends Started {
   readonly costs: (readonly number[])[]
 }
 
-export async function inTurns(
+export async function measureAlternating(
   entries: readonly Entry[],
   seconds: number,
 ): Promise<{ readonly rows: readonly Row[]; readonly failures: readonly Failure[] }> {

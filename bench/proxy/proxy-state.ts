@@ -7,7 +7,7 @@ import { encodeProxyResource, type ProxyResource, type TrustSpec } from "@merlon
 import { HeldResources } from "../../packages/xserver/src/mesh/held-resources.js"
 import { keepState } from "../../packages/xserver/src/mesh/kept-state.js"
 
-export interface KeptProxy {
+export interface ProxyState {
   /** The folder that `makeMaterial` has filled. */
   readonly folder: string
   /** Names its files and its state; unique per proxy. */
@@ -23,12 +23,12 @@ export interface KeptProxy {
 }
 
 /** The files to start it with; more state can be written next to them. */
-export interface KeptFiles {
+export interface ProxyFiles {
   readonly bootstrap: string
   readonly state: string
 }
 
-export function keepProxy({ folder, name, port, policies, credentials }: KeptProxy): KeptFiles {
+export function writeProxyState({ folder, name, port, policies, credentials }: ProxyState): ProxyFiles {
   const read = (file: string): string => readFileSync(join(folder, file), "utf8")
   const [state, bootstrap] = [join(folder, `${name}-state`), join(folder, `${name}.yaml`)]
   mkdirSync(state, { mode: 0o700 })
@@ -76,7 +76,7 @@ export function trustOf(folder: string): TrustSpec {
   return { bundle: readFileSync(join(folder, "ca.pem"), "utf8"), signer: "", revokedIdentities: [], revokedSerials: [] }
 }
 
-function portSpec({ application, listen, upstreamProtocol }: NonNullable<KeptProxy["port"]>) {
+function portSpec({ application, listen, upstreamProtocol }: NonNullable<ProxyState["port"]>) {
   return {
     port: application,
     listen,
