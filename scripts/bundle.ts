@@ -3,7 +3,7 @@
 // starts without reading hundreds of modules.
 
 import { existsSync, renameSync, rmSync } from "node:fs"
-import { BESIDE as FRESH, makeBundle, BUILT as OUT } from "./release/bundle-folder.js"
+import { TEMPORARY_BUNDLE as FRESH, makeBundle, BUILT as OUT } from "./release/bundle-folder.js"
 
 const OLD = `${FRESH}.old`
 

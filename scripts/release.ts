@@ -10,7 +10,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
 import type { ShellFile } from "@merlon/cli"
-import { BESIDE, BUILT, makeBundle } from "./release/bundle-folder.js"
+import { BUILT, makeBundle, TEMPORARY_BUNDLE } from "./release/bundle-folder.js"
 import { currentVersion } from "./release/bundling.js"
 import { billOfMaterials, type Component } from "./release/components.js"
 import { type Arch, makeExecutable, nodeProgram } from "./release/executable.js"
@@ -102,10 +102,10 @@ async function packedPrograms(shell: readonly ShellFile[]): Promise<Packed> {
   // A new version is also in the programs, and was set after they were built.
   if (!values.anew && values.version === undefined) return programsPackage(version, BUILT, shell)
   try {
-    await makeBundle(BESIDE)
-    return programsPackage(version, BESIDE, shell)
+    await makeBundle(TEMPORARY_BUNDLE)
+    return programsPackage(version, TEMPORARY_BUNDLE, shell)
   } finally {
-    rmSync(BESIDE, { recursive: true, force: true })
+    rmSync(TEMPORARY_BUNDLE, { recursive: true, force: true })
   }
 }
 

@@ -32,7 +32,7 @@ export function chartFiles(version: string): ReadonlyMap<string, string> {
     [`${CHART}/values.yaml`, valuesYaml(version)],
     [`${CHART}/values.schema.json`, `${JSON.stringify(valuesSchema(version), null, 2)}\n`],
     [`${CHART}/templates/guard.yaml`, GUARD],
-    [`${CHART}/templates/farewell.yaml`, `${GENERATED}${farewell()}`],
+    [`${CHART}/templates/post-delete.yaml`, `${GENERATED}${postDelete()}`],
     [`${CHART}/templates/NOTES.txt`, NOTES],
   ])
   for (const [name, group] of byKind(objects)) {
@@ -58,8 +58,8 @@ const GUARD = `{{- $wanted := printf "%s-system" .Values.mesh -}}
  * A job that runs after everything else is gone. Capture pointed Services at xserver, which later Pods do not have. The
  * control plane cannot revert that: it is gone by then, and while it runs it would capture the Services again.
  */
-function farewell(): string {
-  const name = "{{ .Values.mesh }}-farewell"
+function postDelete(): string {
+  const name = "{{ .Values.mesh }}-post-delete"
   const metadata = (weight: number) => ({
     name,
     namespace: "{{ .Release.Namespace }}",

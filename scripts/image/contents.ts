@@ -3,7 +3,7 @@
 
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { koffiBinary } from "../release/koffi-beside.js"
+import { koffiBinary } from "../release/koffi-files.js"
 import type { ImageConfig } from "./oci.js"
 import type { Architecture } from "./parts.js"
 import type { Entry } from "./tar.js"

@@ -12,7 +12,7 @@ import { bundledComponents, type Component, componentsIn, readLock } from "./com
 /** The output of `npm run build`. */
 export const BUILT = "packages/cli/bundle"
 /** A folder next to it, for a process that builds another bundle. */
-export const BESIDE = `${BUILT}.${process.pid}`
+export const TEMPORARY_BUNDLE = `${BUILT}.${process.pid}`
 
 const LIST = "packages.json"
 

@@ -5,14 +5,14 @@
 import { cpSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { type BuildOptions, build, type Metafile, type Plugin } from "esbuild"
-import { copyKoffi, KOFFI, koffiBeside, koffiFromAsset } from "./koffi-beside.js"
+import { embedPage } from "./embed-page.js"
+import { copyKoffi, KOFFI, koffiFiles, koffiFromAsset } from "./koffi-files.js"
+import { lazyDependencies } from "./lazy-dependencies.js"
 import { leanBuiltins } from "./lean-builtins.js"
-import { loadedLater } from "./loaded-later.js"
 import { buildPage, pageInputs } from "./page.js"
-import { pageInside } from "./page-inside.js"
 import { partsOfDependencies } from "./parts-of-dependencies.js"
+import { separateXserver, XSERVER } from "./separate-xserver.js"
 import { tablesInside } from "./tables-inside.js"
-import { XSERVER, xserverApart } from "./xserver-apart.js"
 
 // The first bundling starts esbuild, which ends with this process. Without garbage collection it does a fifth less
 // work, for half as much memory again.
@@ -44,7 +44,7 @@ const SYSTEMS = /^(linux|darwin)-/
 
 export async function bundlePrograms(outdir: string): Promise<Metafile> {
   await buildPage()
-  const plugins = [tablesInside, pageInside, partsOfDependencies, koffiBeside, loadedLater, leanBuiltins]
+  const plugins = [tablesInside, embedPage, partsOfDependencies, koffiFiles, lazyDependencies, leanBuiltins]
   const common = {
     ...COMMON,
     outdir,
@@ -68,7 +68,7 @@ export async function bundlePrograms(outdir: string): Promise<Metafile> {
       "proof-thread-main": PROOF_THREAD,
       "question-thread-main": QUESTION_THREAD,
     },
-    plugins: [...plugins, xserverApart],
+    plugins: [...plugins, separateXserver],
   })
   const proxy = await build({ ...common, entryPoints: { xserver: XSERVER }, plugins })
   for (const name of readdirSync(PREBUILDS).filter(folder => SYSTEMS.test(folder))) {
@@ -122,7 +122,7 @@ async function buildScript(entry: string, outfile: string): Promise<void> {
     format: "cjs",
     banner: { js: 'const $url=require("node:url").pathToFileURL(process.execPath).href;' },
     define: { "import.meta.url": "$url" },
-    plugins: [storeFromAsset, koffiFromAsset, tablesInside, pageInside, partsOfDependencies, loadedLater],
+    plugins: [storeFromAsset, koffiFromAsset, tablesInside, embedPage, partsOfDependencies, lazyDependencies],
   })
 }
 

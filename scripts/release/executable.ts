@@ -26,7 +26,7 @@ import {
   STORE_ASSET,
   storeBinary,
 } from "./bundling.js"
-import { koffiBinary } from "./koffi-beside.js"
+import { koffiBinary } from "./koffi-files.js"
 
 export type Arch = "x64" | "arm64"
 

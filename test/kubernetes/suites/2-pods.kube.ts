@@ -438,9 +438,9 @@ describe("a restricted namespace", () => {
     const values = ["--set", `image=${inject("image")}`, "--kube-version", "1.36"]
     const chart = await helm("template", "merlon", "deploy/helm/merlon", "-n", "merlon-system", ...values)
     await apply(chart)
-    await kubectl("wait", "job/merlon-farewell", "-n", "merlon-system", "--for=condition=Complete", "--timeout=150s")
+    await kubectl("wait", "job/merlon-post-delete", "-n", "merlon-system", "--for=condition=Complete", "--timeout=150s")
     const port = ["get", "service", "safe", "-n", space, "-o", "jsonpath={.spec.ports[0].targetPort}"]
     expect(await kubectl(...port)).toBe("15080")
-    await kubectl("delete", "job/merlon-farewell", "-n", "merlon-system")
+    await kubectl("delete", "job/merlon-post-delete", "-n", "merlon-system")
   })
 })

@@ -37,8 +37,8 @@ export function koffiBinary(arch: "x64" | "arm64"): { readonly file: string; rea
   return { file: join(BUILT, `linux_${arch}`, "koffi.node"), path: `${FOLDER}/linux_${arch}/koffi.node` }
 }
 
-export const koffiBeside: Plugin = {
-  name: "koffi-beside",
+export const koffiFiles: Plugin = {
+  name: "koffi-files",
   setup(plugin) {
     plugin.onResolve({ filter: /^koffi$/ }, () => ({ path: "koffi", namespace: "koffi" }))
     plugin.onLoad({ filter: /^koffi$/, namespace: "koffi" }, () => ({ contents: LOADER, loader: "js" }))

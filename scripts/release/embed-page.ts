@@ -6,8 +6,8 @@ import { join, resolve } from "node:path"
 import type { Plugin } from "esbuild"
 import { PAGE_FOLDER } from "./page.js"
 
-export const pageInside: Plugin = {
-  name: "page-inside",
+export const embedPage: Plugin = {
+  name: "embed-page",
   setup(plugin) {
     plugin.onLoad({ filter: /packages\/console\/src\/server\/built-page\.ts$/ }, () => {
       const files = readdirSync(PAGE_FOLDER, { recursive: true, withFileTypes: true })

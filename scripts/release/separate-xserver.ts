@@ -7,8 +7,8 @@ import type { Plugin } from "esbuild"
 /** The module that merlond loads to be a proxy. */
 export const XSERVER = "packages/cli/src/commands/xserver.ts"
 
-export const xserverApart: Plugin = {
-  name: "xserver-apart",
+export const separateXserver: Plugin = {
+  name: "separate-xserver",
   setup(plugin) {
     plugin.onResolve({ filter: /^\.\/commands\/xserver\.js$/ }, ({ kind }) =>
       kind === "dynamic-import" ? { path: "./xserver.js", external: true } : undefined,
