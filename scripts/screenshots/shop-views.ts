@@ -13,7 +13,7 @@ export const SHOP_VIEWS: readonly View[] = [
   {
     name: "overview",
     place: "/?ns=shop",
-    shows: ["Needs attention", "of 5 proxies", "Would newly allow", "Nothing else changes (proved)."],
+    shows: ["Needs attention", "of 5 proxies", "Would newly allow", "The invariant holds."],
     before: async page => {
       // A straight edge has no height, so it counts as hidden.
       await page.locator(".react-flow__edge").first().waitFor({ state: "attached" })
@@ -57,7 +57,11 @@ export const SHOP_VIEWS: readonly View[] = [
     place: "/changes?ns=shop",
     shows: ["admin created", "Net difference", "newly denied (403)", "Nothing else changes (proved)."],
   },
-  { name: "invariants", place: "/invariants", shows: ["only-payment-reaches-ledger"] },
+  {
+    name: "invariants",
+    place: "/invariants",
+    shows: ["only-payment-reaches-ledger", "Add an invariant", "No dead rule"],
+  },
   {
     name: "playground",
     place: "/playground?workload=shop/payment-1&method=POST&path=/charge&from=cluster.local/ns/shop/sa/cart",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rewrites a screenshot as a PNG with a palette of 256 colours, which is a third of the size. Colours that cover most
-// of the image stay exact; the shades of antialiased letters become the nearest of them. Reads Chromium's format: 8
-// bits per channel, not interlaced.
+// of the image stay exact, and so do those unlike any other; the shades of antialiased letters become the nearest of
+// them. Reads Chromium's format: 8 bits per channel, not interlaced.
 
 import { crc32, deflateSync, inflateSync } from "node:zlib"
 
@@ -14,6 +14,8 @@ interface Pixels {
 
 const SIGNATURE = Buffer.from("89504e470d0a1a0a", "hex")
 const COLOURS = 256
+/** Chosen because they are unlike the others: a small red figure covers few pixels. */
+const UNLIKE = 64
 const RGB = 2
 const RGBA = 6
 const PALETTE = 3
@@ -23,10 +25,7 @@ export function smallPng(png: Buffer): Buffer {
   const counts = new Map<number, number>()
   for (let at = 0; at < rgb.length; at += 3)
     counts.set(rgb.readUIntBE(at, 3), (counts.get(rgb.readUIntBE(at, 3)) ?? 0) + 1)
-  const palette = [...counts]
-    .sort(([, a], [, b]) => b - a)
-    .slice(0, COLOURS)
-    .map(([colour]) => colour)
+  const palette = paletteOf(counts)
   const places = new Map([...counts.keys()].map(colour => [colour, nearest(colour, palette)]))
   // Each row begins with its filter type; 0 (none) is best for a palette.
   const rows = Buffer.alloc(height * (width + 1))
@@ -42,12 +41,30 @@ export function smallPng(png: Buffer): Buffer {
   return Buffer.concat([SIGNATURE, ...parts, chunk("IEND", Buffer.alloc(0))])
 }
 
+function paletteOf(counts: ReadonlyMap<number, number>): readonly number[] {
+  const colours = [...counts].sort(([, a], [, b]) => b - a).map(([colour]) => colour)
+  const palette = colours.slice(0, COLOURS - UNLIKE)
+  const rest = new Map(
+    colours.slice(palette.length).map(colour => [colour, distance(colour, palette[nearest(colour, palette)] ?? 0)]),
+  )
+  while (palette.length < COLOURS && rest.size > 0) {
+    const [[next] = [0]] = [...rest].sort(([, a], [, b]) => b - a)
+    palette.push(next)
+    rest.delete(next)
+    for (const [colour, far] of rest) rest.set(colour, Math.min(far, distance(colour, next)))
+  }
+  return palette
+}
+
 function nearest(colour: number, palette: readonly number[]): number {
-  const distance = (other: number): number =>
-    [16, 8, 0].reduce((sum, shift) => sum + (((colour >> shift) & 255) - ((other >> shift) & 255)) ** 2, 0)
   let best = 0
-  for (const [at, other] of palette.entries()) if (distance(other) < distance(palette[best] ?? 0)) best = at
+  for (const [at, other] of palette.entries())
+    if (distance(colour, other) < distance(colour, palette[best] ?? 0)) best = at
   return best
+}
+
+function distance(colour: number, other: number): number {
+  return [16, 8, 0].reduce((sum, shift) => sum + (((colour >> shift) & 255) - ((other >> shift) & 255)) ** 2, 0)
 }
 
 function chunk(type: string, data: Buffer): Buffer {

@@ -15,6 +15,8 @@ export const FLAGS: readonly string[] = [
   "--disable-component-update",
   "--disable-sync",
   "--no-first-run",
+  // Letters stand where they do on screens of a high resolution, which most people have.
+  "--font-render-hinting=none",
   // One renderer process per browser context, which pages share, and none in reserve: starting one takes more CPU than a page.
   "--renderer-process-limit=1",
   "--disable-features=SpareRendererForSitePerProcess",
