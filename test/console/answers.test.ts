@@ -274,7 +274,7 @@ it("proves for each identity and workload all, some or none, opens the rules of 
       "1",
     )
     const page = await asOwner("/access")
-    await page.getByRole("button", { name: "Prove who can" }).click()
+    await page.getByRole("button", { name: "Prove who can", pressed: true }).waitFor()
     const cell = (from: string, to: string) => page.getByRole("button", { name: `calls of ${from} to ${to}` })
     for (const [from, to, access] of [
       ["app/consumer", "app/consumer-1", "all"],

@@ -99,7 +99,7 @@ describe("by keyboard alone", () => {
   it("reads the map as a table, changes the time range, and follows a link", async () => {
     await open("Map", "Map")
     await tabTo(page, "Time range")
-    await page.keyboard.type("7d")
+    await page.keyboard.type("Last 7")
     await expect.poll(() => page.url()).toContain("since=7d")
     await page.getByRole("table").getByRole("link", { name: "app/web" }).first().waitFor()
     await tabTo(page, "app/web")

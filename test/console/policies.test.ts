@@ -158,7 +158,10 @@ it("marks effects of a change as proved or not decided", async () => {
     "newly allowed GET /a on app/web-v1-1",
     "newly denied PUT /b on app/web-v1-1",
   ])
-  expect(await toldOf("none")).toEqual(["proved", "Decides every request to the workloads of that time as before."])
+  expect(await toldOf("none")).toEqual([
+    "proved",
+    "No request to the workloads running at that time is decided differently.",
+  ])
   expect(await toldOf("late")).toEqual(["not decided the time was up"])
 })
 

@@ -128,7 +128,7 @@ function Effect({ of: { allowed, denied, undecided } }: { readonly of: HistoryEn
         </li>
       )}
       {undecided === undefined && isNothing && (
-        <li className="hint">Decides every request to the workloads of that time as before.</li>
+        <li className="hint">No request to the workloads running at that time is decided differently.</li>
       )}
     </ul>
   )

@@ -23,7 +23,13 @@ import "./graph.css"
 
 const Drawing = lazy(() => import("./drawing.js"))
 
-const SPANS = ["15m", "1h", "1d", "7d", "30d"]
+const SPANS = [
+  ["15m", "Last 15 minutes"],
+  ["1h", "Last hour"],
+  ["1d", "Last 24 hours"],
+  ["7d", "Last 7 days"],
+  ["30d", "Last 30 days"],
+] as const
 /** With more services, namespaces start collapsed. */
 const MANY = 60
 
@@ -53,8 +59,10 @@ export function Graph(): ReactNode {
         <label>
           Time range
           <select value={since} onChange={({ target }) => change(to => to.set("since", target.value))}>
-            {SPANS.map(span => (
-              <option key={span}>{span}</option>
+            {SPANS.map(([span, label]) => (
+              <option key={span} value={span}>
+                {label}
+              </option>
             ))}
           </select>
         </label>

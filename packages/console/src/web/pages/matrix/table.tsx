@@ -21,6 +21,10 @@ import { type Access, accessOf, identitiesOf, isOf } from "./may-matrix.js"
 import { type Cell, cellsOf } from "./seen-matrix.js"
 
 const MOST = 40
+/** As many identities as are proved unasked: each is a proof over all workloads. */
+const FEW = 12
+/** Of the address, where the user wants no proofs. */
+const NO = "no"
 
 interface TableProps {
   readonly calls: readonly ObservedCall[]
@@ -35,7 +39,7 @@ export function Table({ calls, accounts, running }: TableProps): ReactNode {
   const namespace = useNamespace()
   const [chosen, setChosen] = useState<{ readonly caller: string; readonly workload: string }>()
   const mayAsk = useMayAsk("reach")
-  const proving = mayAsk === true && search.has("proved")
+  const proving = mayAsk === true && (search.get("proved") ?? (accounts.length > FEW ? NO : "")) !== NO
   const cells = cellsOf(calls, callerOf)
   const identities = identitiesOf(proving ? accounts : [], cells.values(), callerName)
   const isWanted = (text: string): boolean => text.toLowerCase().includes(wanted)
@@ -52,7 +56,13 @@ export function Table({ calls, accounts, running }: TableProps): ReactNode {
     "reach",
     asked.map(principal => ({ principal })),
   )
-  const waysOf = (caller: string): Ways | undefined => answers[asked.indexOf(identities.get(caller) ?? "")]?.data
+  const answerOf = (caller: string) => answers[asked.indexOf(identities.get(caller) ?? "")]
+  const waysOf = (caller: string): Ways | undefined => answerOf(caller)?.data
+  const wordOf = (caller: string, workload: string): Word | undefined => {
+    const answer = answerOf(caller)
+    if (answer === undefined) return undefined
+    return answer.isPending ? "…" : (accessOf(answer.data, workload) ?? "not decided")
+  }
   const textOf = (caller: string, workload: string): string => {
     const { allowed = 0, denied = 0 } = cells.get(`${caller} ${workload}`) ?? {}
     const counts = allowed + denied === 0 ? [] : [`${allowed} allowed, ${denied} denied`]
@@ -75,7 +85,7 @@ export function Table({ calls, accounts, running }: TableProps): ReactNode {
           <button
             type="button"
             aria-pressed={proving}
-            onClick={() => change(to => (proving ? to.delete("proved") : to.set("proved", "")))}
+            onClick={() => change(to => to.set("proved", proving ? NO : ""))}
           >
             Prove who can
           </button>
@@ -107,7 +117,7 @@ export function Table({ calls, accounts, running }: TableProps): ReactNode {
                   <td key={workload}>
                     <CellButton
                       cell={cells.get(`${caller} ${workload}`)}
-                      access={proving ? accessOf(waysOf(caller), workload) : undefined}
+                      access={wordOf(caller, workload)}
                       name={`calls of ${caller} to ${workload}`}
                       open={() => setChosen({ caller, workload })}
                     />
@@ -138,12 +148,15 @@ export function Table({ calls, accounts, running }: TableProps): ReactNode {
 
 interface CellButtonProps {
   readonly cell: Cell | undefined
-  readonly access: Access
+  readonly access: Word | undefined
   readonly name: string
   readonly open: () => void
 }
 
-const TONES = { all: "good", some: "warn", none: "quiet" } as const
+/** `…` while it is being proved. */
+type Word = NonNullable<Access> | "not decided" | "…"
+
+const TONES = { all: "good", some: "warn", none: "quiet", "not decided": "quiet", "…": "quiet" } as const
 
 function CellButton({ cell, access, name, open }: CellButtonProps): ReactNode {
   if (cell === undefined && access === undefined) return null

@@ -69,7 +69,7 @@ function EnforcementFigure({ proxies, enforced }: Pick<FiguresProps, "proxies" |
     >
       <p className="hint">
         {enforced === undefined
-          ? "no change since the control plane started"
+          ? "time to enforce not measured yet"
           : `${count(enforced.medianMs)} ms median to enforce`}
       </p>
     </Figure>
@@ -128,7 +128,7 @@ function InvariantsFigure({ invariants }: Pick<FiguresProps, "invariants">): Rea
         {invariants.length === 0 && "No invariants yet"}
         {broken > 0 && <Mark tone="bad">{count(broken)} broken</Mark>}
         {invariants.length > 0 && holding === invariants.length && (
-          <Mark tone="good">hold for every possible request</Mark>
+          <Mark tone="good">{holding === 1 ? "holds" : "all hold"} for every possible request</Mark>
         )}
         {broken === 0 && holding < invariants.length && (
           <Mark tone="warn">{count(invariants.length - holding)} not decided</Mark>

@@ -23,6 +23,8 @@ const AXIS = { font: "11px Inter Variable", ticks: { show: false } } as const
 /** One axis label each. */
 const QUARTER_SECONDS = 900
 const TICK_PX = 34
+/** Half of the last label of the time axis. */
+const END_PX = 26
 
 export default function TrafficChart({ minutes, point }: TrafficChartProps): ReactNode {
   const place = useRef<HTMLDivElement>(null)
@@ -79,7 +81,7 @@ function optionsOf(
     ...(uPlot.paths.bars && { paths: uPlot.paths.bars({ size: [BAR_WIDTH, MOST_BAR_PX], align: 1 }) }),
   })
   return {
-    ...{ width, height: HEIGHT, padding: [8, 8, 0, 0], legend: { show: false } },
+    ...{ width, height: HEIGHT, padding: [8, END_PX, 0, 0], legend: { show: false } },
     cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
     scales: { x: { range: () => hourOf(stacks.current) }, y: { range: (_, __, most) => [0, Math.max(1, most)] } },
     series: [{}, bars("denied"), bars("allowed")],

@@ -17,7 +17,9 @@ export function Conditions({ conditions }: { readonly conditions: readonly Condi
       <tbody>
         {conditions.map(condition => (
           <tr key={condition.type}>
-            <th scope="row">{condition.type}</th>
+            <th scope="row" className="nowrap">
+              {condition.type}
+            </th>
             <td>
               <Badge tone={isBad(condition) ? (condition.status === "Unknown" ? "warn" : "bad") : "good"}>
                 {condition.reason}

@@ -13,10 +13,11 @@ export function Enforcement({ policy }: { readonly policy: Policy }): ReactNode 
   const current = enforced?.observedGeneration === generation
   const queries = useQueryClient()
   const isEnforced = current && done === all
-  // What was explained and proved before, and when a policy was changed last.
+  // What was explained and proved before, when a policy was changed last, and that a policy still waits for proxies.
   useEffect(() => {
     if (!isEnforced) return
     void queries.invalidateQueries({ queryKey: ["asked"] })
+    void queries.invalidateQueries({ queryKey: ["policies"] })
     void queries.invalidateQueries({ queryKey: ["answers", LAST_CHANGE] })
   }, [queries, isEnforced])
   if (current && all === "") return null
