@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it, test } from "vitest"
 import { announcement, unheard } from "./support/accessibility-tree.js"
 import { findings } from "./support/axe.js"
 import { answerDestination, answerManyServices, answerShop, NAMESPACES, SHOP_CALLS } from "./support/many-services.js"
+import { typesettingErrors } from "./support/typesetting.js"
 import { address, apply, asOwner, asOwnerAlone, complaints, kubectl, mesh, newContext } from "./support/visit.js"
 
 const PAGES = [
@@ -17,8 +18,8 @@ const PAGES = [
   ["a workload", "/workloads/app/web-v1-1", "Workload app/web-v1-1"],
   ["Policies", "/policies", "Policies"],
   ["a new policy", "/policies/new?template=invariant", "New policy"],
+  ["Access, as recorded", "/access?proved=no", "Access"],
   ["Access", "/access", "Access"],
-  ["Who may call whom, proved of all that run", "/access?proved=", "Access"],
   ["mTLS", "/mtls", "mTLS"],
   ["Map", "/map", "Map"],
   ["Changes", "/changes?since=7d", "Changes"],
@@ -66,8 +67,13 @@ const MOVED = `new Promise(done => {
   look()
 })`
 const GOOD = 0.1
-const WIDTHS = [320, 390, 768, 1_280, 2_560]
 const USUAL_WIDTH = 1_280
+/** Each has a layout of its own, which is loaded: drawer, icons, sidebar. The others are wider windows with the same layout. */
+const LAYOUTS = [
+  { width: 320, wider: 390 },
+  { width: 768, wider: 1_023 },
+  { width: USUAL_WIDTH, wider: 2_560 },
+]
 
 /** Opened anew, as somebody does who follows a link. */
 async function measure(page: Page, place: string): Promise<{ readonly ms: number; readonly moved: number }> {
@@ -78,13 +84,26 @@ async function measure(page: Page, place: string): Promise<{ readonly ms: number
   return { ms, moved: await page.evaluate<number>(MOVED) }
 }
 
+/** Widths of the layout in which the page is wider than its window. The page has the first one again afterwards. */
+async function tooWide(page: Page, width: number): Promise<readonly string[]> {
+  const wider = LAYOUTS.find(layout => layout.width === width)?.wider ?? width
+  const found: string[] = []
+  for (const tried of [wider, width]) {
+    await page.setViewportSize({ width: tried, height: 800 })
+    await expect.poll(() => page.evaluate<number>("window.innerWidth")).toBe(tried)
+    const over = await page.evaluate<number>("document.documentElement.scrollWidth - window.innerWidth")
+    if (over > 0) found.push(`${over} pixels more than the ${tried} there are`)
+  }
+  return found
+}
+
 describe("every page for everybody:", () => {
   let page: Page
   const others = new Map<number, Page>()
   const figures: string[] = []
   beforeAll(async () => {
     page = await asOwner()
-    for (const width of WIDTHS) {
+    for (const { width } of LAYOUTS) {
       if (width !== USUAL_WIDTH) others.set(width, await asOwner())
       await (others.get(width) ?? page).setViewportSize({ width, height: 800 })
     }
@@ -98,9 +117,8 @@ describe("every page for everybody:", () => {
       const { ms, moved } = await measure(page, place)
       const elsewhere = [...others].map(async ([width, other]) => {
         const told = { width, moved: (await measure(other, place)).moved }
-        const over = await other.evaluate<number>("document.documentElement.scrollWidth - window.innerWidth")
-        expect(over, `pixels more than the ${width} there are`).toBeLessThanOrEqual(0)
         if (width === 320) expect(await unheard(other)).toEqual([])
+        expect(await tooWide(other, width)).toEqual([])
         // It would go on asking, in the process of the page that is measured next.
         await other.goto("about:blank")
         return told
@@ -109,8 +127,10 @@ describe("every page for everybody:", () => {
       figures.push(`${name} ${ms} ms (moved ${Math.max(...all.map(one => one.moved)).toFixed(3)})`)
       expect(all.filter(one => one.moved >= GOOD)).toEqual([])
       await visit(page, place, heading)
+      expect(await tooWide(page, USUAL_WIDTH)).toEqual([])
       expect(await findings(page)).toEqual([])
       expect(await unheard(page)).toEqual([])
+      expect(await typesettingErrors(page)).toEqual([])
     },
   )
 })
@@ -136,6 +156,7 @@ describe("what opens on a page, for everybody:", () => {
       "AuthorizationPolicy reading/for-everybody",
     )
     await page.getByRole("table", { name: "Conditions" }).waitFor()
+    expect(await typesettingErrors(page)).toEqual([])
     await page.getByRole("button", { name: "Delete…" }).click()
     await page.getByRole("button", { name: "Keep it" }).waitFor()
     expect(await findings(page)).toEqual([])
@@ -179,6 +200,18 @@ describe("what opens on a page, for everybody:", () => {
     await page.locator(".matrix button").first().click()
     await page.getByRole("region", { name: "Rules" }).waitFor()
     expect(await findings(page)).toEqual([])
+    // On a narrow page the callers stay while the workloads scroll, in the head as well.
+    await page.setViewportSize({ width: 320, height: 800 })
+    const moved = await page.evaluate<readonly number[]>(`(() => {
+      const matrix = document.querySelector(".matrix")
+      const lefts = () => [...matrix.querySelectorAll("th:first-child")].map(cell => cell.getBoundingClientRect().left)
+      const before = lefts()
+      matrix.scrollLeft = 100
+      return [matrix.scrollLeft, ...lefts().map((left, at) => left - before[at])]
+    })()`)
+    expect(moved[0]).toBeGreaterThan(0)
+    expect(new Set(moved.slice(1))).toEqual(new Set([0]))
+    await page.setViewportSize({ width: USUAL_WIDTH, height: 800 })
   })
 
   it("a failed sign-in", async () => {
@@ -192,7 +225,7 @@ describe("what opens on a page, for everybody:", () => {
 })
 
 it("reaches every page by keyboard alone, each from its top", async () => {
-  const page = await asOwner()
+  const page = await asOwner("/")
   await page.getByRole("heading", { level: 1 }).waitFor()
   await page.keyboard.press("Tab")
   expect(await page.evaluate<string>("document.activeElement.textContent")).toBe("Skip to content")
@@ -245,6 +278,18 @@ it("opens the sidebar as a drawer on a phone, and closes it on Escape and after 
   const page = await asOwner("/policies")
   await page.setViewportSize({ width: 375, height: 812 })
   await page.getByRole("heading", { level: 1, name: "Policies" }).waitFor()
+  const cut = await page.evaluate<number>(`(() => {
+    const filter = document.querySelector(".top select")
+    const { width } = filter.getBoundingClientRect()
+    const whole = filter.cloneNode()
+    whole.append(filter.selectedOptions[0].cloneNode(true))
+    whole.style.cssText = "max-width: none; width: max-content; flex: none"
+    filter.after(whole)
+    const more = whole.getBoundingClientRect().width - width
+    whole.remove()
+    return more
+  })()`)
+  expect(cut, "pixels cut off the namespace filter").toBeLessThanOrEqual(0)
   const link = page.getByRole("link", { name: "Workloads", exact: true })
   const isShown = (): Promise<boolean> =>
     page.evaluate<boolean>(`(() => {

@@ -76,10 +76,10 @@ export function signInLink(of: Merlonctl = mesh): string {
 }
 
 /**
- * A page signed in as the mesh's owner. It shares its session, and its renderer process, with the other tests of the worker:
+ * A page signed in as the mesh's owner, by default one that asks nothing. It shares its session, and its renderer process, with the other tests of the worker:
  * a test that signs out, goes offline or stops the clock uses `asOwnerAlone`.
  */
-export async function asOwner(place = "/", of: Merlonctl = mesh): Promise<Page> {
+export async function asOwner(place = "/nowhere", of: Merlonctl = mesh): Promise<Page> {
   const home = address("/", of)
   const owner = owners.get(home) ?? signedInOwner(of)
   owners.set(home, owner)
