@@ -22,9 +22,9 @@ import { hostOf, type ProofWorkload } from "./workload.js"
 
 export interface Round {
   readonly frame: Frame
-  /** One for each side, in their order; none where the frame cannot have what is looked for. */
+  /** The stages of each side, in order; empty if the frame cannot contain what the question asks for. */
   readonly stages: readonly Stages[]
-  /** What every request of this frame is, and what none is: part of every problem of this round. */
+  /** What holds for every request of this frame, and what for none: part of every problem of this round. */
   readonly given: Problem
   context(side: number): ReadingContext
 }
@@ -32,19 +32,19 @@ export interface Round {
 export class Arena {
   readonly space: Space
   readonly rounds: readonly Round[]
-  /** Why a missing difference proves nothing; undefined where it is a proof. */
+  /** Why the absence of a difference proves nothing; undefined if it is a proof. */
   readonly gap: string | undefined
-  /** Whether requests with two tokens are among the rounds. */
+  /** Whether the rounds include requests with two tokens. */
   readonly hasPairs: boolean
 
   constructor(
     readonly sides: readonly PolicySide[],
     readonly workload: ProofWorkload,
     mesh: MeshConfig,
-    /** Rules of the question itself, whose claims and headers are part of the space too. */
+    /** Rules of the question itself: their claims and headers are part of the space too. */
     asked: readonly CompiledRule[] = [],
     budget?: Budget,
-    /** Whether a frame can have what is looked for; its rules are not read where it cannot. */
+    /** Whether a frame can contain what the question asks for; if not, its rules are not read. */
     concerns: (context: (side: number) => ReadingContext) => boolean = () => true,
   ) {
     const tokens = sides.flatMap(side => side.tokens)
@@ -71,7 +71,7 @@ export class Arena {
     const inPairs = matterInPairs(sides, rules, read, edited)
     const pairs = inPairs ? tokenPairs(sides, this.space, edited.size > 0, budget, mesh.dialect) : []
     const several = { open: openToTwo(sides, edited, mesh), common }
-    // Where requests with two tokens have rounds of their own, those of the others have one.
+    // If requests with two tokens have rounds of their own, the other rounds are about a single token.
     const single = { open: inPairs ? writtenTwice(sides, edited) : NO_HEADERS, isSole: inPairs && pairs !== undefined }
     const drafts = frames.map(frame => {
       const context = (side: number): ReadingContext => {
@@ -93,7 +93,7 @@ export class Arena {
       })
       return { frame, context, stages }
     })
-    // Known only once every rule has named the claims it looks at.
+    // Known only after every rule has named the claims that it reads.
     const impossible = this.space.token.impossible()
     const rounds = drafts.map(draft => ({ ...draft, given: this.#given(draft.frame, impossible) }))
     this.rounds = [...rounds, ...(pairs ?? []).flatMap(pair => this.#roundsOf(pair, several))]
@@ -101,7 +101,7 @@ export class Arena {
     this.gap = unmodelledTokens(sides, mesh) ?? (pairs === undefined ? TOO_MANY_TOKENS : undefined)
   }
 
-  /** Requests with two tokens, as each side sees them. */
+  /** The rounds of requests with two tokens, as each side sees them. */
   #roundsOf({ places: [at, second], given, verdicts }: TokenPair, { open, common }: SeveralTokens): readonly Round[] {
     const { space } = this
     const impossible = () => [...space.token.impossible(), ...space.secondToken.impossible()]
@@ -119,7 +119,7 @@ export class Arena {
           headers: of.headers,
           tokensAt: [at, second],
           openHeaders: open,
-          // Nothing that depends on a token is alike on both sides.
+          // A value that depends on a token may differ between the sides.
           unsteadyClaims: unsteady(this.sides.flatMap(({ tokens }) => tokens)),
           view: JSON.stringify(["two tokens", side, seen ?? "none"]),
         }
@@ -142,12 +142,12 @@ export class Arena {
 }
 
 interface SeveralTokens {
-  /** Headers of which each side may see anything. */
+  /** Headers whose value is unknown: each side may see any value. */
   readonly open: ReadonlySet<string>
   readonly common: (side: number) => Pick<ReadingContext, "issuers" | "space" | "derivedHeaders" | "budget">
 }
 
-/** How each side sees what token rules change. */
+/** How each side sees the headers that token rules change. */
 class Views {
   readonly #changed: readonly string[]
 
@@ -175,11 +175,11 @@ class Views {
   }
 }
 
-/** Headers that carry tokens or that say who the client is: what a caller sends there is not independent of the frame. */
+/** Headers that carry tokens or identify the client: their values are not independent of the frame. */
 function derived(tokens: readonly ProofTokenRule[], mesh: MeshConfig): ReadonlySet<string> {
   const names = tokens.flatMap(({ locations }) => locations.map(headerOf))
   if (mesh.numTrustedProxies > 0) names.push("x-forwarded-for")
-  // What makes a preflight; only where tokens are looked at does that matter.
+  // These headers make a request a preflight, which matters only if tokens are read.
   if (tokens.length > 0) names.push("origin", "access-control-request-method")
   return new Set(names)
 }
@@ -190,12 +190,12 @@ function unsteady(tokens: readonly ProofTokenRule[]): ReadonlySet<string> {
   return new Set([...all].filter(name => !tokens.every(({ delimited }) => delimited.has(name))))
 }
 
-/** What tokens are not modelled, however many there are; undefined where nothing is missing. */
+/** Which tokens are not modelled, even in requests with one; undefined if all are. */
 function unmodelledTokens(sides: readonly PolicySide[], { dialect }: MeshConfig): string | undefined {
   const locations = sides.flatMap(({ tokens }) => tokens.flatMap(rule => rule.locations))
   const places = new Set(locations.map(({ kind, name }) => `${kind} ${name}`))
   const all = new Set(locations.map(locationId))
-  // A cookie with a token is part of a header that may be looked at as a whole.
+  // A cookie with a token is part of a header that a rule may read as a whole.
   const isCookieWhole = places.has("header cookie") && locations.some(({ kind }) => kind === "cookie")
   if (places.size < all.size || isCookieWhole) return "two token rules read one header in different ways"
   if (dialect === "istio" && locations.some(one => isOwnHeader(headerOf(one))))
@@ -211,8 +211,8 @@ function unmodelledTokens(sides: readonly PolicySide[], { dialect }: MeshConfig)
 const TOO_MANY_TOKENS = "more token rules change than two tokens in one request are modelled for"
 
 /**
- * A second token changes nothing where the sides accept the same tokens and edit what rules read in the same way, or no rule
- * reads anything that depends on a token and none is required.
+ * A second token changes nothing if the sides accept the same tokens and edit the headers that rules read in the same
+ * way. It also changes nothing if no rule reads anything that depends on a token and none is required.
  */
 function matterInPairs(
   sides: readonly PolicySide[],
@@ -226,7 +226,7 @@ function matterInPairs(
   return isRequired || looksAtClaims(rules) || edited.size > 0
 }
 
-/** Headers that both sides write in another way: what one token makes of them may differ. */
+/** Headers that the two sides write differently: one token may give them different values. */
 function writtenTwice(sides: readonly PolicySide[], edited: ReadonlySet<string>): ReadonlySet<string> {
   const differs = (name: string) => new Set(sides.map(({ headers }) => headers.treatment(name))).size > 1
   const isTwice = (name: string) => sides.filter(({ headers }) => headers.writes(name)).length > 1
@@ -234,15 +234,15 @@ function writtenTwice(sides: readonly PolicySide[], edited: ReadonlySet<string>)
 }
 
 /**
- * Headers that are not followed in requests with two tokens. One header of sides that accept the same tokens is: what rules see
- * of it follows from whether a token is there, or is written from one token on one side.
+ * Headers that are not modelled in requests with two tokens. A single header of sides that accept the same tokens is
+ * modelled: its value depends only on whether there is a token, or is written from one token on one side.
  */
 function openToTwo(
   sides: readonly PolicySide[],
   edited: ReadonlySet<string>,
   { dialect }: MeshConfig,
 ): ReadonlySet<string> {
-  // With several rules, which of them decides depends on both tokens.
+  // With several rules, both tokens determine which rule decides.
   if (dialect === "istio" && sides.some(({ tokens }) => tokens.length > 1)) return edited
   const [name, ...others] = edited
   const acceptances = new Set(sides.map(({ tokens }) => JSON.stringify(tokens.map(({ acceptance }) => acceptance))))
@@ -252,7 +252,7 @@ function openToTwo(
 }
 
 const NO_HEADERS: ReadonlySet<string> = new Set()
-/** No token is good, and so no rule is asked. */
+/** No token is valid, so no rule is evaluated. */
 const REJECTED = { good: [], deny: [], allow: [], custom: [], closed: false } as const
 
 function looksAtClaims(rules: readonly CompiledRule[]): boolean {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client waits for the answer, so the clock is checked also while rules are only prepared.
+// A client waits for the answer, so the clock is checked while rules are prepared too.
 
 import { expect, it } from "vitest"
 import { policy, workload } from "../authorization/testing/requests.js"
@@ -20,28 +20,28 @@ const invariant: PolicyInvariant = {
   spec: { never: [{ name: "nobody", to: [{ operation: { paths: ["/b/1"] } }] }] },
 }
 
-/** What is found when the clock runs out at its nth look, and how often it was looked at. */
+/** Limits whose time is up at the nth clock check, with the number of checks. */
 function ending(at: number) {
   let looks = 0
   const now = (): number => (++looks > at ? 1 : 0)
   return { limits: { steps: Number.MAX_SAFE_INTEGER, deadline: 0, now }, looks: () => looks }
 }
 
-it.each([1, 10, 50, 100, 200])("a comparison ends at the look at which the time is up: the %ith", at => {
+it.each([1, 10, 50, 100, 200])("ends a comparison at the clock check that exceeds the deadline: the %ith", at => {
   const { limits, looks } = ending(at)
   const { undecided } = compareSets(before ?? [], after ?? [], workload, meshConfig(), { limits, now: 1_000 })
   expect(undecided).toBe("the time is used up")
   expect(looks()).toBe(at + 1)
 })
 
-it("no more than a few dozen rules are made ready between two looks", () => {
+it("checks the clock every few dozen rules that a comparison prepares", () => {
   const { limits, looks } = ending(Number.POSITIVE_INFINITY)
   compareSets(before ?? [], after ?? [], workload, meshConfig(), { limits: { ...limits, steps: 0 }, now: 1_000 })
-  // Both sets are told apart, compiled, compared and read before the first step of a search.
+  // Before the first step of a search, rules are compared with the other set, compiled and read.
   expect(looks()).toBeGreaterThan((4 * 2 * RULES) / 64)
 })
 
-it("nor while an invariant is checked", () => {
+it("checks the clock every few dozen rules that an invariant prepares", () => {
   const { limits, looks } = ending(Number.POSITIVE_INFINITY)
   const options = { limits: { ...limits, steps: 0 }, now: 1_000 }
   const [checked] = checkInvariants([invariant], after ?? [], [workload], meshConfig(), options)

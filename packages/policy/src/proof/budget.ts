@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The work budget of an answer. The worst case of the search is exponential, so there is a third answer besides yes and
-// no: work that exceeds its budget ends with `Exhausted`, which callers report as "not decided".
+// The work budget of an answer. The worst case of the search is exponential. Work that exceeds its budget throws
+// `Exhausted`, which callers report as "not decided" instead of yes or no.
 
 export interface Limits {
-  /** Classes and states looked at, over all searches of one question. */
+  /** Classes and states visited, over all searches of one question. */
   readonly steps: number
-  /** When to give up, by `now`; undefined never does. */
+  /** When to give up, compared with `now`; without a deadline it never does. */
   readonly deadline?: number
   readonly now?: () => number
 }
@@ -14,12 +14,12 @@ export class Exhausted extends Error {
   override readonly name = "Exhausted"
 }
 
-/** A question that a person waits for: far more than what any policy set we know of needs. */
+/** For a question that a person waits for: far more than any policy set we know of needs. */
 export const DEFAULT_PROOF_LIMITS: Limits = { steps: 20_000_000 }
 
-// Looking at the clock costs as much as some dozen steps.
+// Reading the clock costs as much as a few dozen steps.
 const CLOCK_EVERY = 1024
-// Rules that are made ready between two looks: each takes as long as some dozen steps.
+// Rules prepared between two clock checks: each takes as long as a few dozen steps.
 const LOOK_EVERY = 32
 
 export class Budget {
@@ -41,19 +41,19 @@ export class Budget {
     this.checkTime()
   }
 
-  /** For work that an answer does not hang on: as many steps of its own, and until the same time. */
+  /** A budget for optional work: its own number of steps, and the same deadline. */
   aside(steps: number): Budget {
     return new Budget({ ...this.#limits, steps })
   }
 
-  /** With each of many pieces of work that spend nothing, as rules that are made ready. */
+  /** Call it for each of many items of work that use no steps, such as preparing a rule. */
   look(): void {
     if (--this.#untilLook > 0) return
     this.#untilLook = LOOK_EVERY
     this.checkTime()
   }
 
-  /** Before work that spends nothing and takes a while. */
+  /** Call it before work that uses no steps and takes a while. */
   checkTime(): void {
     this.#untilClock = CLOCK_EVERY
     const { deadline, now } = this.#limits

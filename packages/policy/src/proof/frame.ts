@@ -6,16 +6,19 @@ import type { Location } from "../tokens/locations.js"
 import { locationId, type ProofTokenRule } from "./token-rules.js"
 
 export interface Frame {
-  /** Whether the peer proved an identity by mTLS. */
+  /** Whether the peer proved its identity with mTLS. */
   readonly identity: boolean
   readonly protocol: "http" | "tcp"
-  /** The token is in one location, in none, or the request is a CORS preflight, whose token is not read. There may be a second. */
+  /**
+   * The location of the token, `none`, or `preflight`: the token of a CORS preflight is not read. There may be a second
+   * token.
+   */
   readonly token: "none" | "preflight" | { readonly at: string; readonly second?: string }
 }
 
 /**
- * Without token rules no token is read, and a preflight is a request like any other. One of the locations that all
- * rules treat alike is enough, unless a rule reads the header that contains the token: `isRead`.
+ * Without token rules no token is read, and a preflight is an ordinary request. If all rules treat some locations
+ * alike, one of them is enough, unless a rule reads the header that contains the token: `isRead`.
  */
 export function framesOf(rules: readonly ProofTokenRule[], isRead: (location: Location) => boolean): readonly Frame[] {
   const places = placesOf(rules, isRead)
@@ -49,7 +52,7 @@ export function looksAt({ locations }: ProofTokenRule, place: string): boolean {
   return locations.some(location => locationId(location) === place)
 }
 
-/** The frame as this side sees it: a token where none of its rules looks is none. */
+/** The frame as this side sees it: if none of its rules looks at the token's location, there is no token. */
 export function seenBy(frame: Frame, rules: readonly ProofTokenRule[]): Frame {
   const { token } = frame
   if (typeof token === "string" || rules.some(rule => looksAt(rule, token.at))) return frame

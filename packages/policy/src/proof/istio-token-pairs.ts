@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests with two tokens as Istio's proxy judges them: the first rule that accepts all tokens it finds decides, and the
-// first token it collects tells who calls. A token that one rule rejects matters only to the rules that look at it.
+// Requests with two tokens as Istio's proxy judges them: the first rule that accepts all tokens it finds decides, and
+// the first token it collects determines the caller. A token that one rule rejects matters only to the rules that look
+// at it.
 //
-// INVARIANT: what more than two tokens can do is compared with what two can. Where three would lead the sides to other
-// tokens than two do, the result is undefined.
+// INVARIANT: the effect of more than two tokens is compared with that of two. If three tokens would make the sides use
+// other tokens than two do, the result is undefined.
 
 import { JOINED_BY_ENVOY } from "../request/joined-headers.js"
 import type { Location } from "../tokens/locations.js"
@@ -13,11 +14,11 @@ import { joined, type Problem } from "./search/formula.js"
 import type { Pattern, TokenPair, TokenVerdict } from "./token-pair.js"
 import { locationId, type ProofTokenRule } from "./token-rules.js"
 
-/** What may stand at a place: which rules accept the first token there, and which accept all of them. */
+/** What a location may contain: which rules accept its first token, and which accept all of its tokens. */
 interface Filling {
   readonly first: Pattern
   readonly all: ReadonlySet<string>
-  /** The fewest tokens for it; of two, the second. */
+  /** The fewest tokens that produce it; if there are two, this is the second. */
   readonly tokens: number
   readonly second: Pattern | undefined
 }
@@ -25,7 +26,7 @@ interface Filling {
 export interface Place {
   readonly id: string
   readonly location: Location
-  /** The kinds of tokens there, as the first and as the second token of a request. */
+  /** The kinds of tokens at this location, as the first and as the second token of a request. */
   readonly patterns: readonly [readonly Pattern[], readonly Pattern[]]
 }
 
@@ -55,7 +56,7 @@ export function istioTokenPairs(
   return [...beyond].every(signature => known.has(signature)) ? pairs : undefined
 }
 
-/** The place of the token that tells who calls; as verdicts, so that two places are two identities. */
+/** The location of the token that determines the caller, as verdicts, so that two locations are two identities. */
 function withPlaces(found: readonly Found[], verdicts: readonly TokenVerdict[]): readonly TokenVerdict[] {
   const [first] = found.filter(one => typeof one === "number")
   return found.map((one, side) => {
@@ -64,10 +65,10 @@ function withPlaces(found: readonly Found[], verdicts: readonly TokenVerdict[]):
   })
 }
 
-/** Index of a place. */
+/** Index of a location. */
 type Found = number | "unauthenticated" | { readonly identity: undefined }
 
-/** As `tokens/evaluate-istio.ts` judges them; tested against it. */
+/** Follows `tokens/evaluate-istio.ts` and is tested against it. */
 function verdictOn(
   rules: readonly ProofTokenRule[],
   places: readonly Place[],
@@ -87,11 +88,11 @@ function verdictOn(
 
 function fillingsOf({ location, patterns: [patterns] }: Place): readonly Filling[] {
   const single = patterns.map((first): Filling => ({ first, all: first.by, tokens: 1, second: undefined }))
-  // A header may have several lines; of a parameter or cookie only the first counts.
+  // A header may have several lines; only the first of several parameters or cookies of a name counts.
   if (location.kind !== "header" || JOINED_BY_ENVOY.has(location.name)) return single
   return single.flatMap(one => {
     const reached = new Map([[keyOf(one.all), one]])
-    // Maps are walked in the order of insertion, also of what is added on the way: fewest tokens first.
+    // A Map is iterated in insertion order, including entries added during the iteration: the fewest tokens come first.
     for (const { all, tokens } of reached.values()) {
       for (const second of patterns) {
         const both = new Set([...all].filter(rule => second.by.has(rule)))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `narrows` recognises is held against the evaluator, on random changes among random policies.
+// Compares what `narrows` recognises with the evaluator, on random changes among random policies.
 
 import fc from "fast-check"
 import { expect, inject, it } from "vitest"
@@ -53,7 +53,7 @@ const peer: fc.Arbitrary<PeerAuthentication> = fc
   }))
 const document: fc.Arbitrary<PolicyDocument> = fc.oneof(authorization, peer)
 
-/** Another version of a policy: one that says something else, somewhat less, or nothing. */
+/** Another version of a policy: a different one, a slightly reduced one, or none. */
 const version = (one: PolicyDocument): fc.Arbitrary<PolicyDocument | undefined> => {
   const same = (other: PolicyDocument): PolicyDocument => ({ ...other, metadata: one.metadata })
   const edited: fc.Arbitrary<PolicyDocument | undefined>[] = [fc.constant(undefined)]
@@ -92,7 +92,7 @@ const changes = fc
 const allowed = (program: Program, attributes: Attributes): boolean =>
   rejectedByMode(program, attributes) === undefined && decide(program, attributes).verdict === "allow"
 
-it("recognises no change as allowing less that allows a request it did not", {
+it("never recognises a change that newly allows a request as narrower", {
   timeout: 180_000 * inject("effort"),
 }, () => {
   const seen = { narrows: 0, narrower: 0, other: 0 }

@@ -9,19 +9,19 @@ import { isShadow } from "../selection/shadow.js"
 import { hasLabels, targetKey } from "../selection/workload.js"
 
 export interface DocumentChange {
-  /** As it is stored; undefined where it is new. */
+  /** The stored document; undefined if it is new. */
   readonly before: PolicyDocument | undefined
-  /** As it is to be; undefined where it is to go. */
+  /** The document after the change; undefined if it is deleted. */
   readonly after: PolicyDocument | undefined
 }
 
 /**
  * Whether every request that is allowed after the change was allowed before it, on every workload. `others` are the
- * documents that stay as they are. May miss a case, and never claims one that is not so:
+ * unchanged documents. May miss a case, and never returns true wrongly:
  *
- * A request is allowed if its connection fits the mTLS mode, its tokens verify, no DENY rule matches it, and an ALLOW rule
- * matches it or no ALLOW policy selects the workload. Each part is decided apart from the others, so it is enough to look
- * at the part that the document has a say in. Shadow and AUDIT policies have none. Token rules also change what other
+ * A request is allowed if its connection fits the mTLS mode, its tokens verify, no DENY rule matches it, and an ALLOW
+ * rule matches it or no ALLOW policy selects the workload. Each part is decided independently, so it is enough to look
+ * at the part that the document affects. Shadow and AUDIT policies affect none. Token rules also change what other
  * rules see, so a changed RequestAuthentication is never recognised.
  */
 export function narrows(
@@ -41,13 +41,13 @@ export function narrows(
   return isPeer(from) || isPeer(to) ? acceptsNoMore(from, to, near) : false
 }
 
-/** Undefined where it is enforced nowhere. */
+/** Undefined if it is not enforced anywhere. */
 function effective(document: PolicyDocument | undefined, mesh: MeshConfig): PolicyDocument | undefined {
   if (document === undefined || document.kind === "MeshService" || isShadow(document, mesh)) return undefined
   return isAuthorization(document) && document.spec.action === "AUDIT" ? undefined : document
 }
 
-/** The enforced documents that may select a workload which this one selects. */
+/** The enforced documents that may select a workload that this document selects. */
 function reach(
   one: PolicyDocument | undefined,
   others: Iterable<PolicyDocument>,
@@ -62,9 +62,9 @@ function reach(
   )
 }
 
-/** What was denied stays denied: its rules are all there, wherever they were. */
+/** Everything that was denied stays denied: all of its rules remain, in any position. */
 function keepsDenying(from: AuthorizationPolicy | undefined, to: AuthorizationPolicy | undefined): boolean {
-  // What a provider denies is not known, so no change of a CUSTOM policy is plain.
+  // The answer of a provider is unknown, so a change of a CUSTOM policy is never recognised.
   if (from?.spec.action === "CUSTOM" || to?.spec.action === "CUSTOM") return false
   if (from?.spec.action !== "DENY") return true
   if (to?.spec.action !== "DENY" || !selectsAllOf(to, from)) return false
@@ -80,18 +80,19 @@ function allowsNoMore(
   const [old, young] = [from, to].map(document => (isAllow(document) ? document : undefined))
   if (old === undefined && young === undefined) return true
   const allows = near.filter(isAllow)
-  // Without any other, every request was allowed on what it selects; now only what its rules match is.
+  // If there was no other ALLOW policy, all requests to the selected workloads were allowed; now only those its rules
+  // match.
   if (old === undefined) return allows.length === 0
-  // Another one selects all those workloads, so that they do not become open to every request.
+  // Another ALLOW policy selects all of those workloads, so they do not become open to every request.
   if (young === undefined) return allows.some(other => selectsAllOf(other, old, rootNamespace))
   const isSameScope = selectsAllOf(young, old) && selectsAllOf(old, young)
   return isSameScope && rulesOf(young).every(rule => rulesOf(old).some(wide => ruleCovers(wide, rule)))
 }
 
 /**
- * PERMISSIVE takes every connection, so whatever replaces it takes no more. STRICT takes no connection that PERMISSIVE or
- * STRICT does not, so it takes no more unless a DISABLE, which takes plaintext alone, was what it replaces. Another policy
- * may win instead, before and after; then nothing changes. INVARIANT: both have the same scope and age, or one is absent.
+ * PERMISSIVE accepts every connection, so any replacement accepts no more. STRICT accepts no connection that PERMISSIVE
+ * or STRICT rejects, so it accepts no more unless it replaces DISABLE, which accepts only plaintext. If another policy
+ * takes precedence before and after, nothing changes. INVARIANT: both have the same scope and age, or one is absent.
  */
 function acceptsNoMore(
   from: PolicyDocument | undefined,
@@ -111,17 +112,17 @@ function modesOf({ spec }: PeerAuthentication): readonly string[] {
 
 type Scoped = AuthorizationPolicy | PeerAuthentication
 
-/** Whether every workload that `narrow` selects is one that `wide` selects, whatever workloads there are. */
+/** Whether `wide` selects every workload that `narrow` selects, in any set of workloads. */
 function selectsAllOf(wide: Scoped, narrow: Scoped, rootNamespace?: string): boolean {
   const isLocal = wide.metadata.namespace === narrow.metadata.namespace
   if (wide.spec.targetRefs !== undefined) {
     const targets = new Set(wide.spec.targetRefs.map(targetKey))
     return isLocal && narrow.spec.targetRefs?.every(target => targets.has(targetKey(target))) === true
   }
-  // Of a PeerAuthentication the selector also is the scope that it speaks in, so only its own is the same.
+  // The selector of a PeerAuthentication also determines its scope, so only the same selector covers it.
   if (isPeer(wide) || isPeer(narrow))
     return isLocal && keyOf(wide.spec.selector) === keyOf(narrow.spec.selector) && narrow.spec.targetRefs === undefined
-  // Of other namespaces only the root's policies select everywhere.
+  // Among policies of other namespaces, only those of the root namespace select everywhere.
   if (!isLocal && wide.metadata.namespace !== rootNamespace) return false
   if (narrow.spec.targetRefs !== undefined) return !hasLabels(wide.spec.selector)
   const labels = narrow.spec.selector?.matchLabels ?? {}
@@ -130,7 +131,9 @@ function selectsAllOf(wide: Scoped, narrow: Scoped, rootNamespace?: string): boo
   )
 }
 
-/** Whether `wide` matches whatever `narrow` does: of alternatives it has all, of conditions none besides. */
+/**
+ * Whether `wide` matches everything that `narrow` matches: it has all of its alternatives and no further conditions.
+ */
 function ruleCovers(wide: Rule, narrow: Rule): boolean {
   return (
     alternativesCover(wide.from ?? [], narrow.from ?? []) &&
@@ -139,7 +142,7 @@ function ruleCovers(wide: Rule, narrow: Rule): boolean {
   )
 }
 
-/** No alternatives mean any. */
+/** An empty list of alternatives means any value. */
 function alternativesCover(wide: readonly unknown[], narrow: readonly unknown[]): boolean {
   return wide.length === 0 || (narrow.length > 0 && includesAll(wide, narrow))
 }
@@ -149,7 +152,9 @@ function includesAll(list: readonly unknown[], items: readonly unknown[]): boole
   return items.every(item => keys.has(keyOf(item)))
 }
 
-/** INVARIANT: values of equal key are equal. Another order of fields may miss that two are. */
+/**
+ * INVARIANT: values with equal keys are equal. Equal values whose fields are in another order may have different keys.
+ */
 function keyOf(value: unknown): string {
   return JSON.stringify(value) ?? ""
 }

@@ -15,8 +15,8 @@ import type { ProofTokenRule } from "./token-rules.js"
 import type { TokenSpace } from "./token-space.js"
 
 /**
- * `custom`: allowed unless the provider of a CUSTOM rule denies. `unauthenticated`: a token is missing or not good.
- * `transport`: the connection is closed by the port's mode.
+ * `custom`: allowed unless the provider of a CUSTOM rule denies. `unauthenticated`: a token is missing or invalid.
+ * `transport`: the port's mTLS mode closes the connection.
  */
 export type Outcome = "allow" | "custom" | "deny" | "unauthenticated" | "transport"
 
@@ -28,13 +28,13 @@ export interface TokenRegion extends Region {
   readonly token: string
 }
 
-/** One side, in one frame. */
+/** The stages of one side, in one frame. */
 export interface Stages {
-  /** Where the port's mode denies. */
+  /** The requests that the port's mTLS mode denies. */
   readonly transport: readonly Region[]
-  /** Where a token that must be there is not. */
+  /** The requests that lack a required token. */
   readonly missing: readonly Region[]
-  /** Where the token is good; undefined where none is looked at. */
+  /** The requests whose token is valid; undefined if no token is read. */
   readonly good: readonly TokenRegion[] | undefined
   readonly deny: readonly RuleRegion[]
   readonly allow: readonly RuleRegion[]
@@ -56,7 +56,7 @@ export function stagesOf(side: PolicySide, context: ReadingContext): Stages {
   }
 }
 
-/** Under a key of its own: what a provider may deny is no other rule's doing, though that match the same requests. */
+/** Has a key of its own: no other rule does what a provider may do, even one that matches the same requests. */
 function asking(region: RuleRegion): RuleRegion {
   return { ...region, key: `${JSON.stringify(region.ref.provider)} may deny ${region.key}` }
 }
@@ -86,7 +86,7 @@ export function problemsOf(stages: Stages, outcome: Outcome): readonly Problem[]
   }
 }
 
-/** Ports whose mode denies, as a condition on the port: most have the same mode, some one of their own. */
+/** Ports whose mTLS mode denies, as a condition on the port: most have the same mode, a few have their own. */
 function deniedPorts(side: PolicySide, denied: "STRICT" | "DISABLE", { port }: Space): readonly Region[] {
   const usual = side.mode(undefined) === denied
   const marks = side.namedPorts
@@ -109,7 +109,7 @@ function tokenStage(
   return { missing, good: rules.filter(rule => looksAt(rule, token.at)).flatMap(rule => accepted(rule, space.token)) }
 }
 
-/** Where this rule accepts a token that stands where it looks. */
+/** The tokens that this rule accepts at a location where it looks. */
 export function accepted(
   { name, issuer, audiences, requireExpiration, keys }: ProofTokenRule,
   token: TokenSpace,

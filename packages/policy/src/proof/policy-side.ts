@@ -27,21 +27,21 @@ export interface Rules {
   readonly allow: readonly CompiledRule[]
   /** Rules whose provider may deny what they match. */
   readonly custom: readonly CompiledRule[]
-  /** Some ALLOW policy applies, also one without rules: only what a rule matches is allowed. */
+  /** Some ALLOW policy applies, possibly one without rules: only requests that a rule matches are allowed. */
   readonly closed: boolean
 }
 
 export interface PolicySide {
-  /** With replay keys, so that witnesses can be replayed; of the rules only those that were asked for. */
+  /** Compiled with replay keys, so that witnesses can be replayed. Of the rules, it contains only the chosen ones. */
   readonly program: Program
-  /** The same with every rule that the witness can match. */
+  /** The same program with every rule that the witness can match. */
   programFor(witness: Witness): Program
   readonly pool: Pool
   readonly tokens: readonly ProofTokenRule[]
   readonly headers: SeenHeaders
   readonly http: Rules
   readonly tcp: Rules
-  /** Ports that some policy gives a mode of their own. */
+  /** Ports for which some policy sets a mode. */
   readonly namedPorts: readonly number[]
   mode(port: number | undefined): EffectiveMode
 }
@@ -82,7 +82,7 @@ export function policySide(
   }
 }
 
-/** The same choice, which gives up between rules when the time is used up. */
+/** The same choice, which gives up between rules once the time is used up. */
 function inTime(choice: RuleChoice, budget: Budget | undefined): RuleChoice {
   if (budget === undefined) return choice
   return (rule, policy) => {
@@ -91,7 +91,7 @@ function inTime(choice: RuleChoice, budget: Budget | undefined): RuleChoice {
   }
 }
 
-/** The rules that count for a comparison of two sets in which everything else is the same; undefined where all are. */
+/** The rules that matter for a comparison of two sets that are otherwise equal; undefined if all of them do. */
 export function relevantChoice(
   sets: readonly [readonly PolicyDocument[], readonly PolicyDocument[]],
   workload: Workload,
@@ -115,7 +115,7 @@ function inShadow(document: PolicyDocument, mesh: MeshConfig): boolean {
   return document.kind !== "MeshService" && isShadow(document, mesh)
 }
 
-/** The same document with neither spelling of Shadow. */
+/** The same document with neither spelling of shadow mode. */
 function promoted(document: PolicyDocument): PolicyDocument {
   const { annotations: _, ...metadata } = document.metadata
   switch (document.kind) {
@@ -148,7 +148,7 @@ function namedPorts(documents: readonly PolicyDocument[]): readonly number[] {
   return [...new Set(ports)].sort((a, b) => a - b)
 }
 
-// Rules are the same for every request of a protocol; the evaluator wants one to tell which.
+// The rules are the same for every request of a protocol; the evaluator needs a request to select them.
 const NOWHERE = parseIp("192.0.2.1") ?? { family: 4, words: [0, 0, 0, 0], text: "" }
 const SOME_HTTP = { method: "GET", host: "", scheme: "http", path: "/", query: "", headers: new Map() }
 const SOME = {

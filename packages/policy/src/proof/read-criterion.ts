@@ -22,7 +22,7 @@ import type { TokenSpace } from "./token-space.js"
 export interface ReadingContext {
   readonly frame: Frame
   readonly space: Space
-  /** Whom the side's token rules name: how a request principal is read depends on them. */
+  /** The issuers that the side's token rules name: they determine how a request principal is read. */
   readonly issuers: Issuers
   /** What the side's rules see of a header. */
   readonly headers: SeenHeaders
@@ -30,19 +30,21 @@ export interface ReadingContext {
   readonly derivedHeaders: ReadonlySet<string>
   /** The token whose claims the side's rules see. */
   readonly token: TokenSpace
-  /** Every place with a token; undefined where others may have one too. */
+  /** Every location with a token; undefined if others may have one too. */
   readonly tokensAt: readonly string[] | undefined
-  /** Headers that tokens change in a way that is not followed. */
+  /** Headers that tokens change in a way that is not modelled. */
   readonly openHeaders: ReadonlySet<string>
-  /** Claims that token rules see differently in one token. */
+  /** Claims that token rules read differently from the same token. */
   readonly unsteadyClaims: ReadonlySet<string>
-  /** INVARIANT: contexts of one space and equal `view` see headers and unsteady claims alike. */
+  /** INVARIANT: contexts of one space with equal `view` see headers and unsteady claims alike. */
   readonly view: string
-  /** Of the question for which rules are read. */
+  /** The work budget of the question for which rules are read. */
   readonly budget?: Budget | undefined
 }
 
-/** A condition that the search does not follow. INVARIANT: equal criteria with equal `opaque` hold of the same requests. */
+/**
+ * A condition that the search does not model. INVARIANT: equal criteria with equal `opaque` match the same requests.
+ */
 export interface Opaque {
   readonly opaque: string
 }
@@ -54,9 +56,9 @@ export const isOpaque = (read: Read): read is Opaque => typeof read === "object"
 /** Both sides of a comparison see the same value. */
 const SHARED: Opaque = { opaque: "" }
 
-/** Claims with a type of their own: what they hold follows from more than the text. */
+/** Claims with a type of their own: their value depends on more than the text. */
 const TIMES: ReadonlySet<string> = new Set(["exp", "nbf", "iat"])
-/** Claims that are a text or a list of texts in every token, so that nothing lies within them. */
+/** Claims that are a text or a list of texts in every token, so that they have no members. */
 const FLAT: ReadonlySet<string> = new Set(["iss", "sub", "aud", "jti", ...TIMES])
 
 export function readCriterion({ attribute, negated, values }: Criterion, context: ReadingContext): Read {
@@ -85,7 +87,7 @@ export function readCriterion({ attribute, negated, values }: Criterion, context
     case "destination.port":
       return on(space.port, value => ({ kind: "choice", key: value }))
     case "connection.sni":
-      // Only TLS names a server; on TCP also TLS that is passed on unread.
+      // Only TLS has a server name; on TCP that includes TLS that is forwarded without being terminated.
       if (!frame.identity && frame.protocol === "http") return absent
       return on(space.sni, value => textMark(value, "wildcard"))
     case "host":
@@ -136,7 +138,7 @@ function readKeyed(
     case ":scheme":
       return on(space.scheme, headerMark)
     case ":path":
-      // Path and query together: the query is no dimension.
+      // The value is path and query together, and the query is not a dimension.
       return { opaque: context.openHeaders.has(":path") ? context.view : context.headers.treatment(":path") }
     default:
       return readHeader(parsed.name, on, absent, takesAny, context)
@@ -162,7 +164,7 @@ function readHeader(
     case "written":
       return on(space.written(name, seen.path), headerMark)
     case "received":
-      // The proxy says these itself.
+      // The proxy sets these headers itself.
       if (name === "x-forwarded-proto") return space.dialect === "istio" ? SHARED : on(space.scheme, headerMark)
       if (name === "x-forwarded-client-cert") return !frame.identity ? absent : takesAny ? !absent : SHARED
       return derivedHeaders.has(name) ? { opaque: "received" } : on(space.header(name), headerMark)
@@ -186,7 +188,7 @@ function patternMark(pattern: Pattern, reading: Reading = {}): TextMark {
     kind: "text",
     key: JSON.stringify([pattern, emptyIsPresent, ignoreCase]),
     steps: () => stepsOf(pattern, reading),
-    // Patterns that differ in case are not apart as soon as one of them takes both.
+    // Two patterns that differ in case can overlap if one of them ignores case.
     pattern: ignoreCase ? undefined : pattern,
   }
 }
@@ -204,7 +206,7 @@ function hostMark(value: string, ignoreCase: boolean, { ignoresTrailingDot }: Co
 
 function blockMark(value: string): Mark {
   const block = parseCidr(value)
-  // Compiling has rejected it already.
+  // Compilation has already rejected invalid blocks.
   if (block === undefined) throw new RangeError(`invalid address or block \`${value}\``)
   return { kind: "block", key: JSON.stringify([block.address.family, block.address.words, block.bits]), block }
 }
@@ -212,7 +214,7 @@ function blockMark(value: string): Mark {
 const IN_SEGMENT: Step = { ...SEGMENT_REST, many: false }
 const ANY_SEGMENT: readonly Step[] = [IN_SEGMENT, SEGMENT_REST]
 
-/** A condition on a part of the identity, as one on the whole of it. */
+/** A condition on a part of the identity, as a condition on the whole identity. */
 function identityMark(what: string, value: string, steps: () => readonly Step[]): TextMark {
   return { kind: "text", key: JSON.stringify([what, value]), steps, pattern: undefined }
 }

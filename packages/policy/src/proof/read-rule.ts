@@ -10,7 +10,7 @@ import type { LooksAt, ReadRule, RuleRegion } from "./read-rules.js"
 import { ruleKey } from "./rule-key.js"
 import { type Condition, keyOf, type Part, type Region } from "./search/formula.js"
 
-/** Undefined where nothing in this frame can match the rule. */
+/** Undefined if nothing in this frame can match the rule. */
 export function readRule(rule: CompiledRule, context: ReadingContext): RuleRegion | undefined {
   const { regions } = context.space
   const known = regions.of(rule)
@@ -24,7 +24,7 @@ export function readRule(rule: CompiledRule, context: ReadingContext): RuleRegio
   return read === "nowhere" ? undefined : read
 }
 
-/** Those of a list that can match in this frame. Frames that rules see alike get the same list. */
+/** The rules of a list that can match in this frame. Frames that the rules cannot distinguish get the same list. */
 export function readRules(rules: readonly CompiledRule[], context: ReadingContext): readonly RuleRegion[] {
   const reading = readingOf(EVERYTHING, context)
   const known = context.space.regions.ofList(rules)
@@ -58,8 +58,8 @@ function looksAt(rule: CompiledRule, known: ReadRule): LooksAt {
 }
 
 /**
- * A small number. INVARIANT: rules of equal key, and lists of rules, are read alike in contexts of one space for which this is
- * equal.
+ * A small number that identifies how a rule is read. INVARIANT: rules with equal keys, and lists of rules, are read
+ * alike in contexts of one space for which this number is equal.
  */
 function readingOf(looks: LooksAt, { frame, issuers, space, view }: ReadingContext): number {
   const { token, peer, principal } = looks
@@ -84,7 +84,7 @@ function issuersKey(issuers: Issuers): string {
 
 function regionOf(rule: CompiledRule, context: ReadingContext): Region | undefined {
   const { from, to, when } = rule
-  // With one alternative at most there is no choice, and all conditions are one part.
+  // With at most one alternative there is no choice, and all conditions are one part.
   const single = from.length <= 1 && to.length <= 1
   const lists = single
     ? [[[...from.flat(), ...to.flat(), ...when]]]
@@ -94,13 +94,13 @@ function regionOf(rule: CompiledRule, context: ReadingContext): Region | undefin
   for (const clauses of lists) {
     const parts = clauses.flatMap(clause => readClause(clause, context, unread))
     if (parts.length === 0) return undefined
-    // An alternative that asks nothing makes the others superfluous.
+    // An alternative without conditions makes the others superfluous.
     if (!parts.some(({ conditions, opaque }) => conditions.length === 0 && !opaque)) groups.push(parts)
   }
   return { key: keyOf(groups) + unread.join(), groups }
 }
 
-/** None where the clause cannot hold. */
+/** Empty if the clause cannot match. */
 function readClause(clause: Clause, context: ReadingContext, unread: string[]): readonly Part[] {
   const conditions: Condition[] = []
   let opaque = false

@@ -4,7 +4,7 @@
 import type { CompiledRule, RuleRef } from "../authorization/rule.js"
 import type { Region } from "./search/formula.js"
 
-/** A rule with where it stands. */
+/** A rule's region, with the position of the rule. */
 export interface RuleRegion extends Region {
   readonly rule: CompiledRule
   readonly ref: RuleRef
@@ -12,23 +12,23 @@ export interface RuleRegion extends Region {
 
 export const isRuleRegion = (region: Region): region is RuleRegion => "rule" in region
 
-/** What of a request a rule looks at, as far as frames differ in it. */
+/** What a rule reads of a request, as far as frames differ in it. */
 export interface LooksAt {
   readonly token: boolean
   readonly peer: boolean
   readonly principal: boolean
-  /** Headers, or claims that token rules see differently. */
+  /** Headers, or claims that token rules read differently. */
   readonly view: boolean
 }
 
-/** By the numbers of readings. */
+/** By the numbers that `readingOf` returns. */
 export interface ReadRule {
   looks: LooksAt | undefined
   readonly read: (RuleRegion | "nowhere" | undefined)[]
 }
 
 export class ReadRules {
-  // Not weak: they live as long as the space, and tables of weak keys are what a collection takes longest for.
+  // Not a WeakMap: the entries live as long as the space, and weak tables are slow to collect.
   readonly #ofRule = new Map<CompiledRule, ReadRule>()
   readonly #ofList = new Map<readonly CompiledRule[], (readonly RuleRegion[] | undefined)[]>()
   readonly #byKey = new Map<string, Map<number, Region | undefined>>()
@@ -52,7 +52,7 @@ export class ReadRules {
     return known
   }
 
-  /** One region for all rules that say the same. */
+  /** One region for all rules with the same content. */
   shared(key: string, reading: number, read: () => Region | undefined): Region | undefined {
     let known = this.#byKey.get(key)
     if (known === undefined) {
@@ -63,7 +63,7 @@ export class ReadRules {
     return known.get(reading)
   }
 
-  /** One for each text, from 0. */
+  /** The number of a text, counted from 0. */
   numberOf(text: string): number {
     let number = this.#numbers.get(text)
     if (number === undefined) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is left out of a comparison must not be missed: the sets that are left differ on the same requests, with the same
-// verdicts.
+// The rules that a comparison leaves out must not be missed: the reduced sets differ on the same requests, with the
+// same verdicts.
 
 import fc from "fast-check"
 import { expect, inject, it } from "vitest"
@@ -54,12 +54,12 @@ const requests: readonly Attributes[] = [
   ),
 ])
 
-it("leaves out only rules that no request of a difference matches", { timeout: 180_000 * inject("effort") }, () => {
+it("leaves out only rules that match no differing request", { timeout: 180_000 * inject("effort") }, () => {
   let left = 0
   fc.assert(
     fc.property(sets, pair => {
       const closed = pair.map(set => set.some(({ spec }) => spec.action === "ALLOW"))
-      // Only where everything but rules is the same may rules be left out.
+      // Rules may be left out only if everything else is equal.
       fc.pre(closed[0] === closed[1])
       const choice = relevantRules(pair[0], pair[1], mesh, new Budget())
       const full = pair.map(set => compile(set, workload, mesh))
@@ -90,7 +90,7 @@ it("keeps a DENY rule about other paths, which still matches a TCP connection", 
   expect(undecided).toBeUndefined()
 })
 
-it("keeps templates of the same beginning", () => {
+it("keeps templates with the same beginning", () => {
   const rules = (...paths: string[]) => [
     policy("p", { rules: paths.map(path => ({ to: [{ operation: { paths: [path] } }] })) }),
   ]

@@ -14,7 +14,7 @@ import type { AuthorizationPolicy } from "../resources/document.js"
 import type { Budget } from "./budget.js"
 import type { Witness } from "./witness.js"
 
-// With more changes than this hardly a rule is left out, and looking costs more than it saves.
+// With more changes hardly any rule is left out, and the check costs more than it saves.
 const MAX_CHANGED = 64
 
 interface Written {
@@ -22,7 +22,7 @@ interface Written {
   readonly rule: Rule
 }
 
-/** Undefined where both sets have the same rules. */
+/** Undefined if both sets have the same rules. */
 export function relevantRules(
   before: readonly AuthorizationPolicy[],
   after: readonly AuthorizationPolicy[],
@@ -33,12 +33,12 @@ export function relevantRules(
   if (changed.length === 0) return undefined
   if (changed.length > MAX_CHANGED) return EVERY_RULE
   const reach = new Reach(mesh, attribute => union(changed.map(({ rule }) => attribute.read(rule, mesh))))
-  // On a TCP connection a DENY rule matches whatever it says of HTTP, so only who calls keeps it out of another's way.
+  // On a TCP connection a DENY rule ignores its HTTP conditions, so only the caller can make it irrelevant.
   const onTcp = changed.some(({ rule, policy }) => isDeny(policy) || !asksForHttp(rule))
   return remembered((rule, policy) => reach.meets(rule, onTcp && isDeny(policy) ? "connection" : "request"))
 }
 
-/** Asked of each rule for both sets, and again for every request that is found. */
+/** Each rule is checked for both sets, and again for every request that is found. */
 function remembered(choice: RuleChoice): RuleChoice {
   const known = { deny: new Map<Rule, boolean>(), others: new Map<Rule, boolean>() }
   return (rule, policy) => {
@@ -70,7 +70,7 @@ class Reach {
   readonly #mesh: MeshConfig
   readonly #limits: readonly { readonly attribute: WrittenAttribute; readonly patterns: readonly Pattern[] }[]
 
-  /** `patternsOf`: what the attribute is known to match, or undefined where it may be anything. */
+  /** `patternsOf`: the patterns that the attribute is known to match, or undefined if it may have any value. */
   constructor(mesh: MeshConfig, patternsOf: (attribute: WrittenAttribute) => readonly Pattern[] | undefined) {
     this.#mesh = mesh
     this.#limits = ATTRIBUTES.flatMap(attribute => {
@@ -88,7 +88,7 @@ class Reach {
   }
 }
 
-/** A field of one value by which most rules keep out of each other's way. */
+/** A single-valued field by which most rules exclude each other. */
 class WrittenAttribute {
   readonly #known = new WeakMap<Rule, readonly Pattern[] | typeof ANYTHING>()
 
@@ -98,9 +98,9 @@ class WrittenAttribute {
     readonly syntax: PatternSyntax,
   ) {}
 
-  /** Patterns one of which every request that the rule matches bears; undefined where it asks for none. */
+  /** Patterns of which every matching request matches at least one; undefined if the rule requires none. */
   read(rule: Rule, mesh: MeshConfig): readonly Pattern[] | undefined {
-    // Principals mean what the mesh's trust domains say, so only the others are the rule's own.
+    // The meaning of principals depends on the mesh's trust domains, unlike that of the other fields.
     if (this.field === "principals") return this.#patterns(rule, [mesh.trustDomain, ...mesh.trustDomainAliases])
     let known = this.#known.get(rule)
     if (known === undefined) {
@@ -146,12 +146,12 @@ function union(lists: readonly (readonly Pattern[] | undefined)[]): readonly Pat
 /** A CUSTOM rule matches as a DENY rule does. */
 const isDeny = ({ spec }: AuthorizationPolicy): boolean => spec.action === "DENY" || spec.action === "CUSTOM"
 
-/** Such an ALLOW rule lets no TCP connection through. */
+/** An ALLOW rule with HTTP conditions matches no TCP connection. */
 function asksForHttp({ to = [] }: Rule): boolean {
   return to.some(({ operation: { paths = [], methods = [] } = {} }) => paths.length + methods.length > 0)
 }
 
-/** Those that stand on one side only; AUDIT rules change no verdict. */
+/** The rules that only one side has; AUDIT rules change no verdict. */
 function changedRules(
   before: readonly AuthorizationPolicy[],
   after: readonly AuthorizationPolicy[],
@@ -163,7 +163,7 @@ function changedRules(
   return [...only(old, young), ...only(young, old)]
 }
 
-/** INVARIANT: rules of equal key match the same requests of one workload, to the same end. */
+/** INVARIANT: rules with equal keys match the same requests of one workload, with the same effect. */
 function byKey(policies: readonly AuthorizationPolicy[], budget: Budget): ReadonlyMap<string, Written> {
   const found = new Map<string, Written>()
   for (const policy of policies) {

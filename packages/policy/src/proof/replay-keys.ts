@@ -8,7 +8,7 @@ import type { PolicyDocument } from "../resources/document.js"
 import { keysOf } from "./token-rules.js"
 import type { WitnessToken } from "./witness.js"
 
-// RFC 8410 section 7: what is before the 32 bytes of an Ed25519 key.
+// RFC 8410 section 7: the bytes before the 32 bytes of an Ed25519 key.
 const PRIVATE_KEY_PREFIX = Buffer.from("302e020100300506032b657004220420", "hex")
 
 const pairs = new Map<string, KeyObject>()
@@ -18,7 +18,7 @@ function privateKeyOf(id: string): KeyObject {
   if (key === undefined) {
     const seed = createHash("sha256").update(`replay key ${id}`).digest()
     key = createPrivateKey({ key: Buffer.concat([PRIVATE_KEY_PREFIX, seed]), format: "der", type: "pkcs8" })
-    // Few are ever in use; a caller with ever new issuers must not make this grow without end.
+    // Few are ever in use. The limit keeps a caller with many issuers from making this grow without bound.
     if (pairs.size >= 1_000) pairs.clear()
     pairs.set(id, key)
   }
@@ -32,7 +32,7 @@ export function withReplayKeys(documents: readonly PolicyDocument[]): readonly P
     if (document.kind !== "RequestAuthentication") return document
     const jwtRules = (document.spec.jwtRules ?? []).map(rule => {
       const ids = keysOf(rule)
-      // No key of theirs can be read, so no token passes: that must stay so.
+      // None of the rule's keys can be read, so no token is valid, and it must stay that way.
       if (ids.length === 0) return rule
       const { jwksUri: _, ...rest } = rule
       const keys = ids.map(id => ({ ...createPublicKey(privateKeyOf(id)).export({ format: "jwk" }), kid: kidOf(id) }))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replays a witness with the evaluator that proxies use. Every result of the search passes through here, with every set
-// of policies concerned, before it is shown.
+// Replays a witness with the evaluator that proxies use. Every result of the search is replayed with every set of
+// policies concerned before it is shown.
 
 import type { Verdict } from "../authorization/decision.js"
 import type { RuleRef } from "../authorization/rule.js"
@@ -15,11 +15,11 @@ import { signedToken } from "./replay-keys.js"
 import type { Witness } from "./witness.js"
 
 export interface Replayed {
-  /** `undefined` where the request would not get as far as the policies: it has no canonical path. */
+  /** `undefined` if the request would not reach the policies because it has no canonical path. */
   readonly outcome: Outcome | undefined
-  /** The rule of an AuthorizationPolicy that settled it. */
+  /** The rule of an AuthorizationPolicy that decided. */
   readonly rule: RuleRef | undefined
-  /** The providers on which it depends, where the outcome is `custom`. */
+  /** The providers that the result depends on, if the outcome is `custom`. */
   readonly providers: readonly string[]
 }
 
@@ -73,7 +73,7 @@ function connectionOf({ principal, sourceIp, destinationIp, port, sni }: Witness
   return { peer, sourceIp: source, destinationIp: destination, destinationPort: port, sni }
 }
 
-/** `proxies`: how many in front of the workload are believed, each of which appends the address it saw. */
+/** `proxies`: the number of trusted proxies in front of the workload, each of which appends the address it saw. */
 function requestOf(witness: Witness, now: number, proxies: number): HttpRequest {
   const { method = "GET", scheme = "http", host, path = "/" } = witness
   const headers = new Map(

@@ -6,7 +6,7 @@ import type { CompiledRule } from "../authorization/rule.js"
 
 const keys = new WeakMap<CompiledRule, string>()
 
-/** INVARIANT: rules of equal key match the same requests of one workload. */
+/** INVARIANT: rules with equal keys match the same requests of one workload. */
 export function ruleKey(rule: CompiledRule): string {
   let key = keys.get(rule)
   if (key === undefined) {

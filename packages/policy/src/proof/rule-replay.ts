@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a witness is one of the requests that a question is about, by the evaluator that proxies use. The search takes a
-// condition that it does not model as met, so a request that it finds need not match the rule.
+// Checks, with the evaluator that proxies use, whether a witness is one of the requests that a question is about. The
+// search assumes that a condition it does not model is met, so a request that it finds need not match the rule.
 
 import type { MeshConfig } from "../mesh/config.js"
 import type { Rule } from "../resources/authorization-policy/definition.js"
@@ -14,7 +14,7 @@ import type { ProofWorkload } from "./workload.js"
 export class RuleReplay {
   #replay: Replay | undefined
 
-  /** `documents` concern the workload; `namespace` is where the rule stands. */
+  /** `documents` concern the workload; `namespace` is the namespace of the rule. */
   constructor(
     readonly documents: readonly PolicyDocument[],
     readonly workload: ProofWorkload,
@@ -23,14 +23,16 @@ export class RuleReplay {
     readonly rule: Rule,
   ) {}
 
-  /** `region`: the rule as the search reads it. Without conditions that are not modelled it matches what is found. */
+  /**
+   * `region`: the rule as the search reads it. If all of its conditions are modelled, it matches every request found.
+   */
   matches(witness: Witness, region: Region, now: number): boolean {
     if (!region.groups.some(parts => parts.some(({ opaque }) => opaque))) return true
     this.#replay ??= new Replay(policySide(this.#documents(), this.workload, this.mesh))
     return this.#replay.run(witness, now).outcome === "deny"
   }
 
-  /** Tokens show what they show to the other rules, and what the rule matches is denied. */
+  /** Token rules apply as usual, except that no token is required. Requests that the rule matches are denied. */
   #documents(): readonly PolicyDocument[] {
     const tokens = this.documents.flatMap(document => {
       if (document.kind !== "RequestAuthentication") return []

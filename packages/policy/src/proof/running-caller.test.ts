@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which caller a witness names if several would do.
+// The caller that a witness names if several are possible.
 
 import fc from "fast-check"
 import { describe, expect, inject, it } from "vitest"
@@ -42,14 +42,14 @@ describe("a witness", () => {
     expect(callersOf([{ to: ADMIN }], [id("foo", "web")])).toEqual([id("foo", "web")])
   })
 
-  it("names one of those that the rule is about, in whichever of its values", () => {
+  it("names a caller that any of the rule's values matches", () => {
     const from = [{ source: { principals: [id("a", "*"), id("b", "*")] } }]
     expect(callersOf([{ from, to: ADMIN }], [id("app", "consumer"), id("b", "x")])).toEqual([id("b", "x")])
     const outside = [{ source: { notNamespaces: ["app"] } }]
     expect(callersOf([{ from: outside, to: ADMIN }], [id("app", "consumer"), id("b", "x")])).toEqual([id("b", "x")])
   })
 
-  it("is else the request that was found", () => {
+  it("is otherwise the request that was found", () => {
     const seen = {
       from: [{ source: { principals: [id("app", "consumer")] } }],
       to: [{ operation: { methods: ["GET"] } }],
@@ -67,7 +67,7 @@ describe("a witness", () => {
     expect(callersOf([{ from, to: ADMIN }], [id("app", "consumer")])[0]).toMatch(/^[^/]+\/ns\/ops\/sa\//)
   })
 
-  it("finds the one among ten thousand that shows it", () => {
+  it("finds the one caller among ten thousand that shows it", () => {
     const many = Array.from({ length: 10_000 }, (_, n) => id(`ns-${n}`, "default"))
     const from = [{ source: { namespaces: ["ns-7777", "ns-none"] } }]
     expect(callersOf([{ from, to: ADMIN }], many)).toEqual([id("ns-7777", "default")])
@@ -80,7 +80,7 @@ describe("a witness", () => {
   })
 })
 
-it("invariants and ways in name them too", () => {
+it("names running callers for invariants and reachability too", () => {
   const options = { now: 1_000, callers: [id("app", "consumer")] }
   const invariant: PolicyInvariant = {
     apiVersion: "security.merlon.dev/v1alpha3",
@@ -94,7 +94,7 @@ it("invariants and ways in name them too", () => {
   expect(reachOf([], workload, mesh, {}, options).ways[0]?.witness.principal).toBe(id("app", "consumer"))
 })
 
-describe("a policy author sees only callers of the policy's namespace", () => {
+describe("a policy author sees only callers", () => {
   const all = [workload, runs("foo", "api"), runs("far", "away")]
   const invariant = (namespace: string): PolicyInvariant => ({
     apiVersion: "security.merlon.dev/v1alpha3",
@@ -112,17 +112,17 @@ describe("a policy author sees only callers of the policy's namespace", () => {
     return rejections.join()
   }
 
-  it("in a namespace", () => {
+  it("of the policy's own namespace", () => {
     expect(told("foo")).toContain("GET /admin/ from")
     expect(told("foo")).not.toContain("far")
   })
 
-  it("in the root namespace, of all", () => {
+  it("of all namespaces, for a policy in the root namespace", () => {
     expect(told(mesh.names.rootNamespace)).toContain(id("far", "away"))
   })
 })
 
-it("is found or not as without it, and its outcomes are the same", { timeout: 180_000 * inject("effort") }, () => {
+it("finds the same changes with and without running callers", { timeout: 180_000 * inject("effort") }, () => {
   const target = { namespace: "foo", name: "web-1", labels: { app: "web" }, serviceAccount: "web" }
   const callers = ["a.td/ns/foo/sa/a", id("foo", "a"), id("bar", "b"), "old.td/ns/foo/sa/web"].sort()
   const limits = { steps: 300_000 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requests that can represent a solution. If several callers would do, it prefers one whose workload is running, so
-// that the reader can send the request: the search is repeated among those, and the result is as exact as the first.
+// The requests that can represent a solution. If several callers are possible, one whose workload is running is
+// preferred, so that the reader can send the request: the search is repeated with these callers, and the result is as
+// exact as the first.
 
 import { type Budget, Exhausted } from "./budget.js"
 import type { Dimension } from "./classes/dimension.js"
@@ -23,13 +24,13 @@ export interface Solved {
 }
 
 export interface Callers {
-  /** Identities that run, in their order; see `callersAmong`. */
+  /** Identities of running workloads, in order; see `callersAmong`. */
   readonly callers: readonly string[]
   readonly budget: Budget
   readonly memo: ClassMemo
 }
 
-/** Each has the same outcome by proof; the first that replays is to be shown. */
+/** Each is proved to have the same outcome; the first one that replays should be shown. */
 export function* witnessesOf(solved: Solved, among: Callers): Iterable<Witness> {
   const { frame, space, workload, solution } = solved
   const known = witnessOf(solution, frame, space, workload)
@@ -41,10 +42,10 @@ export function* witnessesOf(solved: Solved, among: Callers): Iterable<Witness> 
 }
 
 const MAX_TRIED = 32
-/** Far more than a search among so few takes; it is about the words of an answer that is there already. */
+/** Far more than a search among so few callers takes; the answer exists already, only its wording depends on this. */
 const STEPS = 100_000
 
-/** The workload itself last: who calls oneself shows little. */
+/** The workload itself comes last: a workload that calls itself is a poor example. */
 function solvedByOneOf(solved: Solved, known: Witness, { callers, budget, memo }: Callers): Assignment | undefined {
   const { problem, space, workload } = solved
   const alike = needing(problem, sameRequest(known, space))
@@ -68,14 +69,14 @@ function solvedByOneOf(solved: Solved, known: Witness, { callers, budget, memo }
 const needing = (problem: Problem, regions: readonly Region[]): Problem =>
   joined(problem, { needs: regions.map(one => [one]), bans: [] })
 
-/** What is simplest to read stays as it is where it can. */
+/** Keeps method and path, which are the easiest to read, if possible. */
 function sameRequest({ method, path }: Witness, space: Space): readonly Region[] {
   const same = (dimension: Dimension, text: string | undefined) =>
     text === undefined ? [] : [region({ dimension, negated: false, marks: [exactMark(text)] })]
   return [...same(space.method, method), ...same(space.path, path)]
 }
 
-/** The first few that the needs without a choice do not exclude: of ten thousand only those in question are tried. */
+/** The first few callers that needs without a choice do not exclude: only relevant ones of ten thousand are tried. */
 function possible(callers: readonly string[], { needs }: Problem, { peer }: Space, budget: Budget): readonly string[] {
   const sole = needs.flatMap(([only, ...others]) => (only === undefined || others.length > 0 ? [] : [only]))
   const groups = sole.flatMap(need => need.groups.map(parts => parts.map(part => conditionsOn(peer, part))))

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether two sets of policies have the same content for a workload, whatever their documents and order. Most changes do
-// not touch most workloads, and this check makes those cost nothing.
+// Whether two sets of policies have the same content for a workload, regardless of documents and order. Most changes do
+// not affect most workloads, and this check makes those cost nothing.
 
 import type { CompiledRule } from "../authorization/rule.js"
 import type { Budget } from "./budget.js"
 import type { PolicySide, Rules } from "./policy-side.js"
 import { ruleKey, uniqueSorted } from "./rule-key.js"
 
-/** `read`: the headers that rules of either side read. INVARIANT: where it is so, both decide every request of one mesh alike. */
+/**
+ * `read`: the headers that rules of either side read. INVARIANT: if true, both decide every request of one mesh alike.
+ */
 export function sameSide(a: PolicySide, b: PolicySide, read: ReadonlySet<string>): boolean {
   const keyOf = (side: PolicySide): string =>
     JSON.stringify([stagesKey(side, read), rulesKey(side.http), rulesKey(side.tcp)])
@@ -20,7 +22,7 @@ export interface OneSided {
   readonly side: number
 }
 
-/** Rules that one of two sides has and the other has not, to the same end. INVARIANT: none where they have the same. */
+/** Rules that only one of the two sides has with this effect. INVARIANT: empty if both sides have the same rules. */
 export function rulesOfOneSide([a, b]: readonly [PolicySide, PolicySide], budget: Budget): readonly OneSided[] {
   const lists = ({ http, tcp }: PolicySide) => [http.deny, http.allow, http.custom, tcp.deny, tcp.allow, tcp.custom]
   const others = lists(b)
@@ -44,12 +46,15 @@ function without(
   return rules.filter(rule => !known.has(keyOf(rule))).map(rule => ({ rule, side }))
 }
 
-/** What token rules accept, and what they do to the headers that rules read. INVARIANT: nothing else of them reaches a rule. */
+/**
+ * What token rules accept and how they change the headers that rules read. INVARIANT: they affect rules in no other
+ * way.
+ */
 export function tokensKey({ tokens, headers }: PolicySide, read: ReadonlySet<string>): string {
   return JSON.stringify([tokens.map(({ acceptance }) => acceptance), [...read].map(name => headers.treatment(name))])
 }
 
-/** The same for everything but rules. */
+/** The same key for everything except rules. */
 export function stagesKey(side: PolicySide, read: ReadonlySet<string>): string {
   const ports = side.namedPorts.map(port => [port, side.mode(port)] as const)
   const usual = side.mode(undefined)
@@ -61,7 +66,7 @@ function rulesKey({ deny, allow, custom }: Rules): unknown {
   return [uniqueSorted(deny.map(ruleKey)), uniqueSorted(allow.map(ruleKey)), uniqueSorted(custom.map(customKey))]
 }
 
-/** Another provider may answer otherwise. */
+/** Includes the provider, because another provider may answer differently. */
 function customKey(rule: CompiledRule): string {
   return JSON.stringify([rule.ref.provider, ruleKey(rule)])
 }

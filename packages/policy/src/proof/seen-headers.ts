@@ -16,21 +16,21 @@ import { locationId, type ProofTokenRule } from "./token-rules.js"
 
 export type SeenHeader =
   | { readonly kind: "absent" }
-  /** As the caller sent it, or as the proxy says it. */
+  /** The value that the caller sent or that the proxy sets. */
   | { readonly kind: "received" }
-  /** What a claim says, as that at this path, or nothing. */
+  /** The value of the claim at this path, or no header. */
   | { readonly kind: "written"; readonly path: readonly string[] }
   /** The claims of a token, encoded. */
   | { readonly kind: "payload" }
   | { readonly kind: "unknown" }
 
-/** The only source of a header. */
+/** The source of a header that contains the payload, which is then its only source. */
 const PAYLOAD = "null"
 const ABSENT: SeenHeader = { kind: "absent" }
 const RECEIVED: SeenHeader = { kind: "received" }
 const UNKNOWN: SeenHeader = { kind: "unknown" }
 
-/** Of `:path` the query, of `cookie` its pairs: the header from which a token at this location is taken. */
+/** The header that contains a token at this location: `:path` for query parameters, `cookie` for cookies. */
 export function headerOf({ kind, name }: Location): string {
   return kind === "header" ? name : kind === "cookie" ? "cookie" : ":path"
 }
@@ -48,7 +48,9 @@ export class SeenHeaders {
     this.#protected = protectedHeaders
   }
 
-  /** INVARIANT: sides whose treatments of a name are equal show rules the same value of it, however many tokens there are. */
+  /**
+   * INVARIANT: sides with equal treatments of a name show rules the same value of it, however many tokens there are.
+   */
   treatment(name: string): string {
     let treatment = this.#treatments.get(name)
     if (treatment === undefined) {
@@ -58,20 +60,20 @@ export class SeenHeaders {
     return treatment
   }
 
-  /** Whether tokens decide what rules see of it. */
+  /** Whether tokens affect what rules see of the header. */
   readonly isEdited = (name: string): boolean => !this.#protected.dropsHeader(name) && this.#dependsOnTokens(name)
 
   writes(name: string): boolean {
     return this.#tokens.some(({ writes }) => writes.has(name))
   }
 
-  /** Whether all rules that look for a token there forward it, or none does. */
+  /** Whether all rules that look for a token at this location forward it, or none does. */
   forwardsAlike(name: string): boolean {
     const carried = this.#tokens.filter(({ locations }) => locations.some(one => headerOf(one) === name))
     return new Set(carried.map(({ forward }) => forward)).size <= 1
   }
 
-  /** In requests of this frame, as this side sees it. `tokensAt`: every place with a token, if there are no others. */
+  /** What this side sees in requests of this frame. `tokensAt`: every location with a token, if there are no others. */
   seen(name: string, { token }: Frame, tokensAt?: readonly string[]): SeenHeader {
     if (this.#protected.dropsHeader(name)) return ABSENT
     if (!this.#dependsOnTokens(name)) return RECEIVED
@@ -80,39 +82,39 @@ export class SeenHeaders {
     const carried = this.#tokens.filter(({ locations }) => locations.some(one => headerOf(one) === name))
     if (token === "preflight") return RECEIVED
     const places = carried.flatMap(({ locations }) => locations.filter(one => headerOf(one) === name))
-    // Where the whole value of a header is a token, there is no such header without one.
+    // If the whole value of a header is a token, there is no such header without a token.
     const whole = places.every(one => one.kind === "header" && one.prefix === "")
     const filled = tokensAt && places.filter(one => tokensAt.includes(locationId(one)))
     if (untouched || filled?.length === 0) return whole ? ABSENT : RECEIVED
     if (!places.every(({ kind }) => kind === "header")) return UNKNOWN
     if (carried.every(({ forward }) => forward)) return RECEIVED
     if (carried.some(({ forward }) => forward)) return UNKNOWN
-    // Istio's proxy takes out the tokens of the rule that decides, and no other rule's.
+    // Istio's proxy removes only the tokens of the rule that decides.
     if (this.#dialect === "istio" && this.#tokens.length > 1 && !places.some(one => locationId(one) === token.at))
       return UNKNOWN
     return whole || filled !== undefined || places.some(one => locationId(one) === token.at) ? ABSENT : UNKNOWN
   }
 
-  /** By the rules that can accept one of the tokens. */
+  /** The value that the rules that can accept one of the tokens write. */
   #written(name: string, tokensAt: readonly string[] | undefined): SeenHeader {
     const writers = this.#tokens.filter(rule => tokensAt?.some(place => looksAt(rule, place)) ?? true)
     const sources = new Set(writers.flatMap(({ writes }) => writes.get(name) ?? []))
     if (sources.size === 0) return ABSENT
-    // Istio's proxy writes a line for each.
+    // Istio's proxy writes a line for each claim.
     if (this.#dialect === "istio" && writers.some(({ writes }) => (writes.get(name)?.length ?? 0) > 1)) return UNKNOWN
     const isPayload = writers.every(({ writes }) => writes.get(name)?.join() === PAYLOAD)
     return isPayload ? { kind: "payload" } : writtenFrom(sources)
   }
 
   #dependsOnTokens(name: string): boolean {
-    // The proxy says what rules see there, whatever a token does.
+    // The proxy sets the value that rules see, so no token changes it.
     if (isOwnHeader(name)) return false
     return this.#tokens.some(
       ({ writes, locations }) => writes.has(name) || locations.some(one => this.#carries(one, name)),
     )
   }
 
-  /** Istio's proxy leaves cookies as they are. */
+  /** Whether the header carries tokens from this location. Istio's proxy leaves cookies unchanged. */
   #carries(location: Location, name: string): boolean {
     return headerOf(location) === name && (location.kind !== "cookie" || this.#dialect !== "istio")
   }
@@ -128,7 +130,7 @@ export class SeenHeaders {
   }
 }
 
-/** Of several claims any may be the one; a witness shows the first. */
+/** With several claims, any of them may be the value; a witness shows the first. */
 function writtenFrom(sources: ReadonlySet<string>): SeenHeader {
   const path = [...sources].map((source): unknown => JSON.parse(source)).find(isPath)
   return path === undefined ? UNKNOWN : { kind: "written", path }
@@ -147,7 +149,7 @@ export function headersRead(rules: readonly CompiledRule[]): ReadonlySet<string>
   return names
 }
 
-/** The same of documents that have not been compiled. */
+/** The same for documents that have not been compiled. */
 export function headersNamed(documents: readonly PolicyDocument[]): ReadonlySet<string> {
   const names = new Set<string>()
   for (const { kind, spec } of documents) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the documents that apply to a workload, by namespace, because a mesh has thousands of both.
+// Finds the documents that apply to a workload. It looks them up by namespace, because a mesh has thousands of both.
 
 import type { MeshConfig } from "../mesh/config.js"
 import { peerScope } from "../peer/mode.js"
@@ -21,12 +21,12 @@ export class DocumentsByNamespace {
     }
   }
 
-  /** Those of the root namespace and of its own: no others can say anything of it. */
+  /** The documents of the root namespace and of the workload's own: no others can apply to it. */
   near({ namespace }: Workload): readonly PolicyDocument[] {
     return this.#near(namespace).map(({ document }) => document)
   }
 
-  /** INVARIANT: workloads for which `key` is equal are concerned by the same documents, in the same way. */
+  /** INVARIANT: the same documents apply in the same way to workloads with equal `key`. */
   selected(workload: Workload): { readonly documents: readonly PolicyDocument[]; readonly key: string } {
     const selected = this.#near(workload.namespace).filter(({ document }) => concerns(document, workload, this.#mesh))
     return {
@@ -41,7 +41,7 @@ export class DocumentsByNamespace {
   }
 }
 
-/** Whether the document says something of the workload that a proxy enforces. */
+/** Whether the document has an effect on the workload that a proxy enforces. */
 export function concerns(document: PolicyDocument, workload: Workload, mesh: MeshConfig): boolean {
   switch (document.kind) {
     case "AuthorizationPolicy":

@@ -15,10 +15,10 @@ export interface SpaceOptions {
   readonly mesh: MeshConfig
   /** The ports that the workload declares; empty if unknown, so that any port may be one. */
   readonly ports: readonly number[]
-  /** What callers call the workload. */
+  /** The host that callers use for the workload. */
   readonly host: string
   readonly namespace: string
-  /** Keys that sign tokens, by their ids. */
+  /** Ids of the keys that sign tokens. */
   readonly keys: readonly string[]
   readonly issuers: readonly string[]
 }
@@ -38,7 +38,7 @@ export class Space {
   readonly port: Dimension
   readonly peer: Dimension
   readonly token: TokenSpace
-  /** Of requests that carry two. */
+  /** The second token, in requests that carry two. */
   readonly secondToken: TokenSpace
   readonly regions = new ReadRules()
   readonly #remoteIp: Dimension
@@ -50,21 +50,21 @@ export class Space {
   constructor(options: SpaceOptions) {
     const { mesh, ports, host, namespace, keys, issuers } = options
     this.#options = options
-    // A sidecar of Istio takes a caller that says nothing else for the client.
+    // Without another indication, an Istio sidecar takes the caller for the client.
     const clients = mesh.dialect === "istio" ? [...CALLERS, ...CLIENTS] : CLIENTS
     this.#remoteIp = addressDimension("remote ip", clients)
     this.sni = textDimension("sni", {
       language: this.comparison.lowersSni ? WITHOUT_CAPITALS : NON_EMPTY,
       optional: true,
     })
-    // Every name can be what is left of one: of `a..` rules see `a.`.
+    // Every non-empty name can remain after a trailing dot is ignored: for `a..`, rules see `a.`.
     this.host = textDimension("host", { language: NON_EMPTY, preferred: [host], optional: true })
     this.path = textDimension("path", {
       language: pathLanguage(mesh.pathNormalization, mesh.dialect),
       preferred: ["/"],
     })
     const others = (taken: ReadonlySet<string>) => String(anotherPort(taken))
-    // A sidecar of Istio takes connections to every port, whether the Pod declares it or not.
+    // An Istio sidecar accepts connections to every port, whether the Pod declares it or not.
     const isOpen = ports.length === 0 || mesh.dialect === "istio"
     this.port = choiceDimension("port", ports.map(String), isOpen ? others : undefined)
     const peers = ["default", namespace].map(ns => `${mesh.trustDomain}/ns/${ns}/sa/default`)
@@ -73,7 +73,7 @@ export class Space {
     this.secondToken = new TokenSpace("second ", keys, issuers)
   }
 
-  /** Where no proxy in front is trusted, the client is the TCP peer; on TCP it always is. */
+  /** If no proxy in front is trusted, the client is the TCP peer; on TCP it always is. */
   remoteIp(protocol: "http" | "tcp"): Dimension {
     return protocol === "http" && this.#options.mesh.numTrustedProxies > 0 ? this.#remoteIp : this.sourceIp
   }
@@ -87,7 +87,7 @@ export class Space {
     return dimension
   }
 
-  /** One mark for one value of one attribute, however many rules write it. */
+  /** One mark for each value of an attribute, however many rules contain it. */
   mark(attribute: string, value: string, make: (value: string) => Mark): Mark {
     const id = `${attribute}\n${value}`
     let mark = this.#marks.get(id)
@@ -115,8 +115,8 @@ export class Space {
   }
 
   /**
-   * What token rules write to a header, as from this claim. Not the claim itself: of several tokens, rules may see one and each
-   * header may be written from another.
+   * The value that token rules write to a header from this claim. It differs from the claim itself: with several
+   * tokens, rules may see the claims of one while a header is written from another.
    */
   written(header: string, path: readonly string[]): Dimension {
     const id = JSON.stringify([header, path])

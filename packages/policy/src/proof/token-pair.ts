@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kind of requests with two tokens, and what each side of a comparison makes of them.
+// A kind of requests with two tokens, and how each side of a comparison judges them.
 
 import type { Problem } from "./search/formula.js"
 
-/** What a side makes of two tokens: it rejects one, or its rules see the claims of one, or of none. */
+/** How a side judges two tokens: it rejects one, or its rules see the claims of one, or of none. */
 export type TokenVerdict = "unauthenticated" | { readonly identity: 0 | 1 | undefined }
 
 export interface TokenPair {
   readonly places: readonly [string, string]
   /** Which rules accept which token. */
   readonly given: Problem
-  /** One for each side. */
+  /** One verdict for each side. */
   readonly verdicts: readonly TokenVerdict[]
 }
 
 export interface Pattern {
-  /** Acceptances of the rules that accept the token. */
+  /** The acceptances of the rules that accept the token. */
   readonly by: ReadonlySet<string>
   readonly given: Problem
 }

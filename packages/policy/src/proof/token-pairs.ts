@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests with two tokens, where the sides of a comparison treat tokens differently. Whether a side accepts both, and
-// whose claims its rules see, follows from which rules accept which token, so each such pattern is one kind of request.
+// Requests with two tokens, for sides of a comparison that treat tokens differently. Which rules accept which token
+// determines whether a side accepts both and whose claims its rules see, so each such pattern is one kind of request.
 //
-// INVARIANT: two tokens are enough. If one side rejects a request with more, a token that it rejects and the one whose claims
-// count on the other side show the same difference; if neither does, the two whose claims count show it. What rules see of
-// headers that tokens change is left open.
+// INVARIANT: two tokens are enough. If one side rejects a request with more, a token that it rejects and the one whose
+// claims count on the other side show the same difference; if neither does, the two whose claims count show it. What
+// rules see of headers that tokens change is not modelled.
 
 import type { Dialect } from "../mesh/config.js"
 import type { Budget } from "./budget.js"
@@ -47,7 +47,7 @@ export function tokenPairs(
   const pairs: TokenPair[] = []
   for (const [at, place] of places.entries()) {
     for (const [other, otherPlace] of places.entries()) {
-      // A header may have several lines; of a parameter or cookie only the first counts.
+      // A header may have several lines; only the first of several parameters or cookies of a name counts.
       if (other < at || (other === at && locations[at]?.[1].kind !== "header")) continue
       for (const one of first?.[at] ?? []) {
         for (const two of second?.[other] ?? []) {
@@ -64,14 +64,14 @@ export function tokenPairs(
   return pairs
 }
 
-/** Whether the sides may decide otherwise than on requests with one token. */
+/** Whether the sides may decide differently from how they decide requests with one token. */
 function isTelling(verdicts: readonly TokenVerdict[], seesEdits: boolean): boolean {
   const [first, ...others] = verdicts
   if (verdicts.every(verdict => verdict === "unauthenticated")) return false
   return seesEdits || others.some(verdict => JSON.stringify(verdict) !== JSON.stringify(first))
 }
 
-/** Which rules can accept a token at this place together, and no other rule. */
+/** The sets of rules that can accept a token at this location while no other rule does. */
 function patternsAt(
   place: string,
   rules: readonly ProofTokenRule[],
@@ -92,7 +92,7 @@ function patternsAt(
   })
 }
 
-/** As `tokens/evaluate.ts` judges them; tested against it. */
+/** Follows `tokens/evaluate.ts` and is tested against it. */
 export function verdictOn(
   rules: readonly ProofTokenRule[],
   places: readonly [string, string],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The token rules of a workload in the search: where a token may be, who issued it, and which keys sign it. Two rules
-// share a key if their key sets do; a fetched set is identified by its URL.
+// have a key in common if their key sets do; a fetched set is identified by its URL.
 
 import { createHash } from "node:crypto"
 import type { Dialect } from "../mesh/config.js"
@@ -14,23 +14,26 @@ import { keySetId, placesLookedAt } from "../tokens/program.js"
 import { type ViewProfile, viewProfile } from "../tokens/view.js"
 
 export interface ProofTokenRule {
-  /** Where it stands, as `namespace/name[0]`; of rules that do the same, one of them. */
+  /** The rule's position, such as `namespace/name[0]`; if several rules are equivalent, the position of one of them. */
   readonly name: string
   readonly issuer: string | undefined
-  /** Every spelling of an audience that is accepted; undefined accepts any and none. */
+  /** Every spelling of an accepted audience; undefined accepts any audience, and none. */
   readonly audiences: readonly string[] | undefined
   readonly requireExpiration: boolean
-  /** Ids of the keys; none where no token can be verified. */
+  /** Ids of the keys; empty if no token can be verified. */
   readonly keys: readonly string[]
   readonly locations: readonly Location[]
   readonly required: boolean
   readonly delimited: ReadonlySet<string>
-  /** By lower-case name of a header: where its value comes from, the first that has one; a path of claims as JSON, or `null` for the payload. */
+  /**
+   * By header name in lower case: the sources of its value, of which the first that exists counts. A source is a path
+   * of claims as JSON, or `null` for the payload.
+   */
   readonly writes: ReadonlyMap<string, readonly string[]>
   readonly forward: boolean
-  /** INVARIANT: rules of equal acceptance accept the same tokens and show authorization the same claims. */
+  /** INVARIANT: rules with equal acceptance accept the same tokens and show authorization the same claims. */
   readonly acceptance: string
-  /** INVARIANT: rules of equal id do the same to every request. */
+  /** INVARIANT: rules with equal ids have the same effect on every request. */
   readonly id: string
 }
 
@@ -38,7 +41,7 @@ export function locationId(location: Location): string {
   return JSON.stringify([location.kind, location.name, location.kind === "header" ? location.prefix : ""])
 }
 
-/** In the order in which they are asked, each once. */
+/** In evaluation order, without duplicates. */
 export function proofTokenRules(
   policies: readonly RequestAuthentication[],
   dialect?: Dialect,
@@ -89,7 +92,7 @@ function writesOf({ payloadHeader, claimHeaders }: ViewProfile): ProofTokenRule[
   return writes
 }
 
-/** One id per key, so that a set that loses one of two keys still shares the other. */
+/** One id per key, so that a set that loses one of two keys still has the other in common. */
 export function keysOf(rule: JwtRule): readonly string[] {
   if (rule.jwks === undefined) return [`fetched ${keySetId(rule)}`]
   if (!parseKeySet(rule.jwks).ok) return []

@@ -13,7 +13,7 @@ import type { TextMark } from "./classes/mark.js"
 import { REST } from "./classes/steps.js"
 import { type Region, region } from "./search/formula.js"
 
-/** Claims that a token must have as one text, if at all. */
+/** Claims that must be a single text if a token has them. */
 const SINGLE_CLAIMS: ReadonlySet<string> = new Set(["jti"])
 export const NO_KEY = "no key of any rule"
 
@@ -29,9 +29,9 @@ export class TokenSpace {
   readonly #claims = new Map<string, Claim>()
 
   constructor(
-    /** Sets its dimensions apart from those of another token; empty for the first. */
+    /** Distinguishes its dimensions from those of another token; empty for the first token. */
     readonly name: string,
-    /** Keys that sign tokens, by their ids. */
+    /** Ids of the keys that sign tokens. */
     readonly keys: readonly string[],
     readonly issuers: readonly string[],
   ) {
@@ -58,7 +58,7 @@ export class TokenSpace {
     return this.#claims.values()
   }
 
-  /** A claim that has members of its own is no text: regions in which no token lies. */
+  /** A claim that has members is not a text: these regions contain no token. */
   impossible(): readonly Region[] {
     const claims = [...this.#claims.values()]
     return claims.flatMap(outer =>

@@ -12,21 +12,21 @@ import { NO_KEY, type TokenSpace } from "./token-space.js"
 import { hostOf, type ProofWorkload } from "./workload.js"
 
 export interface WitnessToken {
-  /** Where it stands, as `locationId` spells it. */
+  /** The token's location, as `locationId` spells it. */
   readonly place: string
   readonly claims: { readonly [name: string]: Claim }
-  /** The id of the key that signs it; absent where no rule's key does. */
+  /** The id of the key that signs it; absent if it is not a key of any rule. */
   readonly key?: string
   readonly expires: boolean
 }
 
-/** Plain data: what to send, and from where. */
+/** Plain data: the request to send, and its origin. */
 export interface Witness {
   readonly protocol: "http" | "tcp"
   /** The peer's identity, `<trust domain>/ns/<namespace>/sa/<service account>`; absent on plaintext. */
   readonly principal?: string
   readonly sourceIp: string
-  /** Only where it is another than `sourceIp`. */
+  /** Only if it differs from `sourceIp`. */
   readonly remoteIp?: string
   readonly destinationIp: string
   readonly port: number
@@ -128,7 +128,7 @@ function tokenOf(
 function put(claims: Record<string, Claim>, path: readonly string[], texts: readonly string[]): void {
   const [name = "", ...rest] = path
   const [only = ""] = texts
-  // A text with a blank may be split at it; as an element of a list it stays whole.
+  // A text with a space may be split at it; an element of a list is not split.
   if (rest.length === 0) claims[name] = texts.length === 1 && !only.includes(" ") && only !== "" ? only : texts
   else {
     const inner: Record<string, Claim> = { ...asObject(claims[name]) }

@@ -6,7 +6,7 @@ import type { CompiledRule, RuleRef } from "../authorization/rule.js"
 
 const MAX_VALUES = 6
 
-/** `protocol`: on TCP only connections are meant. */
+/** `protocol`: with `tcp`, only connections are meant. */
 export function describeRule(rule: CompiledRule, protocol: "http" | "tcp" = "http"): string {
   return `${requestsOf(rule, protocol)} from ${callersOf(rule)}`
 }
@@ -15,7 +15,7 @@ export function requestsOf({ to }: CompiledRule, protocol: "http" | "tcp"): stri
   return alternatives(to.map(operationWords), protocol === "tcp" ? "TCP connections" : "any request")
 }
 
-/** With the further conditions, which may be about either. */
+/** Includes the `when` conditions, which may be about callers or requests. */
 export function callersOf({ from, when }: CompiledRule): string {
   return [alternatives(from.map(callerWords), "any caller"), ...when.map(criterionWords)].join(" ")
 }

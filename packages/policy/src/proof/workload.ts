@@ -4,16 +4,16 @@
 import type { MeshConfig } from "../mesh/config.js"
 import type { Workload } from "../selection/workload.js"
 
-/** A workload as far as answers depend on it. */
+/** The properties of a workload that answers depend on. */
 export interface ProofWorkload extends Workload {
   /** The ports that it serves; empty if unknown, so that any port may be one. */
   readonly ports?: readonly number[]
-  /** Those that take datagrams, which no policy judges. */
+  /** Ports that receive UDP datagrams, which policies do not cover. */
   readonly udpPorts?: readonly number[]
   readonly serviceAccount?: string
-  /** Name of what runs it, as its Deployment; absent where it is known by its own name. */
+  /** Name of its controller, such as its Deployment; absent if the workload is known by its own name. */
   readonly runBy?: string
-  /** What callers call it, as `web.foo:8000`. */
+  /** The host that callers use for it, such as `web.foo:8000`. */
   readonly host?: string
 }
 
@@ -21,17 +21,17 @@ export function hostOf({ host, name, namespace }: ProofWorkload): string {
   return host ?? `${name}.${namespace}`
 }
 
-/** Its identity towards the workloads it calls; undefined if its service account is unknown. */
+/** Its identity when it calls other workloads; undefined if its service account is unknown. */
 export function identityOf({ namespace, serviceAccount }: ProofWorkload, trustDomain: string): string | undefined {
   return serviceAccount === undefined ? undefined : `${trustDomain}/ns/${namespace}/sa/${serviceAccount}`
 }
 
-/** The identities of running workloads, each once, in an order that does not depend on the list. */
+/** The identities of running workloads, without duplicates, in an order that does not depend on the list. */
 export function callersAmong(workloads: readonly ProofWorkload[], { trustDomain }: MeshConfig): readonly string[] {
   return [...new Set(workloads.flatMap(workload => identityOf(workload, trustDomain) ?? []))].sort()
 }
 
-/** `namespace/name` by which it is known where Pods come and go, as recorded calls name it. */
+/** The `namespace/name` that stays the same while Pods come and go, and that recorded calls use. */
 export function lastingName({ namespace, name, runBy }: ProofWorkload): string {
   return `${namespace}/${runBy ?? name}`
 }
@@ -61,11 +61,11 @@ export function workloadsCalled(
   return []
 }
 
-/** Labels by which an orchestrator tells versions and Pods of one workload apart, and no policy should. */
+/** Labels by which an orchestrator distinguishes versions and Pods of one workload. Policies should not use them. */
 export const OF_ONE_POD =
   /(^|\/)(pod-template-hash|controller-revision-hash|pod-template-generation|pod-name|pod-index)$/
 
-/** Equal for workloads that are to policies as one. */
+/** Equal for workloads that policies cannot distinguish. */
 function looksOf({ namespace, name, runBy, labels, services = [], serviceAccount, ports = [] }: ProofWorkload): string {
   const lasting = Object.entries(labels).filter(([key]) => !OF_ONE_POD.test(key))
   const told = lasting.map(([key, value]) => `${key}=${value}`).sort()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** JSON with sorted names and without blanks. By loops: a certificate names thousands of rules. */
+/** JSON with sorted names and without whitespace. It uses loops because a certificate names thousands of rules. */
 export function canonical(value: unknown): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null"
   let text = ""

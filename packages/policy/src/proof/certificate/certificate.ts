@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes certificates: answers with everything that another program needs to check them without trusting this one. Canonical
-// JSON (sorted names, no blanks), written answer by answer. INVARIANT: what was not decided is never written.
+// Writes certificates: answers with everything that another program needs to check them without trusting this one. They
+// are canonical JSON (sorted names, no whitespace), written answer by answer. INVARIANT: undecided answers are never
+// written.
 
 import type { RuleRef } from "../../authorization/rule.js"
 import { ruleName } from "../../authorization/rule-name.js"
@@ -57,7 +58,7 @@ export class Certificate {
     })
   }
 
-  /** `asked`: as it was proved. */
+  /** `asked`: the requests in question, as the rule that was used in the proof. */
   reached(workload: ProofWorkload, asked: Rule, { ways, undecided }: Reach, proofs: Proofs): void {
     if (this.#rejects(undecided, ways, proofs)) return
     const shown = ways.map(({ rule, witness }) => ({
@@ -72,7 +73,7 @@ export class Certificate {
     })
   }
 
-  /** That nothing changes without the rules. */
+  /** Records that removing the rules changes nothing. */
   unused(workload: ProofWorkload, rules: readonly RuleRef[], { changes, undecided }: Comparison, proofs: Proofs): void {
     const [change] = changes
     const wrong = change && `without the dead rules something would change: ${change.region}`
@@ -80,7 +81,7 @@ export class Certificate {
     this.#answer("unused", [workload], { proofs: proofsJson([], proofs), rules: JSON.stringify(rules.map(ruleName)) })
   }
 
-  /** What is newly allowed with the policy instead of the ALLOW policies that apply. */
+  /** Records what is newly allowed if the policy replaces the ALLOW policies that apply. */
   suggested(workload: ProofWorkload, policy: AuthorizationPolicy, comparison: Comparison, proofs: Proofs): void {
     const changes = comparison.changes.filter(({ to }) => to === "allow")
     if (this.#rejects(comparison.undecided, changes, proofs)) return
@@ -91,7 +92,7 @@ export class Certificate {
     })
   }
 
-  /** That the policy allows what one with these rules does. */
+  /** Records that the policy allows everything that a policy with these rules allows. */
   shapes(
     workload: ProofWorkload,
     policy: AuthorizationPolicy,
@@ -106,7 +107,7 @@ export class Certificate {
     this.#answer("shapes", [workload], fields)
   }
 
-  /** Throws `NotCertified`. `sets`: all policies of each side, as they were read. */
+  /** Throws `NotCertified`. `sets`: all policies of each side, as read. */
   end(sets: readonly (readonly PolicyDocument[])[], mesh: MeshConfig): void {
     if (this.#rejected !== undefined) throw new NotCertified(this.#rejected)
     if (this.#answers === 0) throw new NotCertified("there is no answer to certify")
@@ -124,7 +125,7 @@ export class Certificate {
     this.#write(`],"format":${format},"mesh":${canonical(settings)},"policies":${canonical(policies)}}\n`)
   }
 
-  /** One answer that cannot be certified is enough: a certificate is about all of them. */
+  /** A single answer that cannot be certified prevents the certificate, because a certificate covers all answers. */
   #rejects(undecided: string | undefined, shown: readonly unknown[], { gap, unfollowed }: Proofs): boolean {
     if (undecided !== undefined) this.#rejected ??= `it is not decided: ${undecided}`
     this.#rejected ??= gap
@@ -145,7 +146,7 @@ export class Certificate {
 const changesJson = (changes: readonly Change[]): string =>
   canonical(changes.map(({ from, to, witness }) => ({ from, request: requestOf(witness), to })))
 
-/** Of the directions in which nothing changes; `only`: of one outcome after. */
+/** The proofs of the directions in which nothing changes; `only`: those with this outcome afterwards. */
 function proofsJson(changes: readonly Change[], proofs: Proofs, only?: Change["to"]): string {
   const directions = new Set(changes.map(({ from, to }) => `${from} ${to}`))
   return proofs.json(({ from, to }) => !directions.has(`${from} ${to}`) && (only === undefined || to === only))

@@ -16,7 +16,7 @@ export function digestOf(document: PolicyDocument): string {
   return digest
 }
 
-/** Of everything that is read of a policy. */
+/** The digest of every part of a policy that is read. */
 function newDigest({ kind, metadata, spec }: PolicyDocument): string {
   const { namespace, name, creationTimestamp = null, annotations = {} } = metadata
   const read = canonical([kind, { namespace, name }, creationTimestamp, annotations, spec])

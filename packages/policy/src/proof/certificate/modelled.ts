@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What certificates can say. The checker has a simpler model of requests than the proofs: headers are the caller's choice,
-// and no provider is asked. Where that would not do, no certificate is written.
+// The limits of certificates. The checker has a simpler model of requests than the proofs: the caller chooses all
+// headers, and no provider is asked. If that model is not enough, no certificate is written.
 
 import type { MeshConfig } from "../../mesh/config.js"
 import { foldedName } from "../../request/protected-headers.js"
@@ -14,7 +14,7 @@ import { proofTokenRules } from "../token-rules.js"
 
 const OF_PREFLIGHT = ["origin", "access-control-request-method", "cookie"]
 
-/** Why no certificate can be written; undefined where one can. */
+/** Why no certificate can be written; undefined if one can. */
 export function notModelled(
   documents: readonly PolicyDocument[],
   mesh: MeshConfig,
@@ -36,7 +36,7 @@ export function notModelled(
     tokens.flatMap(({ locations, writes }) => [...locations.map(({ name }) => name), ...writes.keys()]).map(foldedName),
   )
   if (tokens.length > 0) for (const name of OF_PREFLIGHT) touched.add(name)
-  // What the proxy says itself no token changes.
+  // The proxy sets these headers itself, so no token changes them.
   for (const name of ["x-forwarded-proto", "x-forwarded-client-cert"]) touched.delete(name)
   if (mesh.numTrustedProxies > 0) touched.add("x-forwarded-for")
   const read = [...headersNamed(enforced), ...headersNamedBy(asked)].filter(name => !name.startsWith(":"))
@@ -55,7 +55,7 @@ function hasUnusableKey({ jwks }: JwtRule): boolean {
   return read !== undefined && !(read.ok && read.keySet.skipped.length === 0)
 }
 
-/** What the checker cannot judge a single request by; undefined where there is nothing. */
+/** What prevents the checker from judging a single request; undefined if nothing does. */
 export function notReplayable(documents: readonly PolicyDocument[], asked: readonly Rule[] = []): string | undefined {
   const rules = documents.flatMap(({ kind, spec }) =>
     kind === "AuthorizationPolicy" && "rules" in spec ? (spec.rules ?? []) : [],

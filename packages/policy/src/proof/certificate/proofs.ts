@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The proofs of one answer: why each problem that would contradict it has no solution, by the problem's name. A problem can
+// The proofs of one answer: for each problem that would contradict it, by name, why it has no solution. A problem can
 // be proved by cases, one for each region of a need.
 
 import type { MeshConfig } from "../../mesh/config.js"
@@ -15,16 +15,16 @@ import { locationId } from "../token-rules.js"
 import type { ProofWorkload } from "../workload.js"
 import { sameDocuments } from "./digest.js"
 
-/** What a request would be that solves the problem. */
+/** Describes a request that would solve the problem. */
 export interface ProblemRef {
   readonly frame: Frame
   readonly from?: Outcome
   readonly to: Outcome
-  /** Which problem of the outcomes. */
+  /** The position of the problem among those of the outcomes. */
   readonly at: readonly number[]
 }
 
-/** The need of which the region is one, in a proof by cases. */
+/** The need that contains the region, in a proof by cases. */
 export interface CaseRef {
   readonly need: number
   readonly region: Region
@@ -40,13 +40,13 @@ const WHOLE = ""
 const MAX_MIB = 64
 
 export class Proofs {
-  /** Why a certificate cannot say it; undefined where it can. */
+  /** Why a certificate cannot express the proof; undefined if it can. */
   gap: string | undefined
   readonly #entries = new Map<string, Entry>()
   readonly #room: Room = { characters: MAX_MIB * 1024 * 1024 }
   #label: { readonly round: Round; readonly labels: ReadonlyMap<string, string> } | undefined
 
-  /** `unfollowed`: an attribute by which a certificate cannot show how a request is decided. */
+  /** `unfollowed`: an attribute that prevents a certificate from showing how a request is decided. */
   constructor(
     gap: string | undefined,
     readonly unfollowed?: string | undefined,
@@ -54,7 +54,7 @@ export class Proofs {
     this.gap = gap
   }
 
-  /** For the search of a problem of this round. */
+  /** The log for searching a problem of this round. */
   log(round: Round): RefutationLog {
     return new RefutationLog(region => this.#labelOf(region, round), this.#room)
   }
@@ -73,7 +73,9 @@ export class Proofs {
     this.#entries.set(name, entry)
   }
 
-  /** Where both sides say the same in other words, the checker follows it only as far as its model of tokens goes. */
+  /**
+   * If both sides have the same rules in different words, the checker follows that only as far as its token model goes.
+   */
   sameRules(
     before: readonly PolicyDocument[],
     after: readonly PolicyDocument[],
@@ -87,7 +89,7 @@ export class Proofs {
     this.rounds(arena)
   }
 
-  /** Of a comparison whose problems are about to be searched. */
+  /** Records that a certificate cannot express the proof if the comparison has requests with two tokens. */
   rounds({ hasPairs }: Arena): void {
     if (hasPairs) this.gap ??= "it rests on requests with two tokens, which certificates do not have"
   }
@@ -97,7 +99,7 @@ export class Proofs {
     return `{${counted.map(([name, entry]) => `${JSON.stringify(name)}:${entryJson(entry)}`).join()}}`
   }
 
-  /** Where the region stands; of rules that say the same, any. */
+  /** The label of the region's rule; any of them if several rules are equivalent. */
   #labelOf(region: Region, round: Round): string {
     if (this.#label?.round !== round) this.#label = { round, labels: labelsOf(round.stages) }
     const [given] = round.given.needs.flat()
@@ -124,7 +126,7 @@ function nameOf({ frame, from, to, at }: ProblemRef, sides: readonly PolicySide[
   return from === undefined ? `${kind} ${to} ${at[0]}` : `${kind} ${from} ${at[0]} ${to} ${at[1]}`
 }
 
-/** Of all locations at which the same rules look, the first by its spelling. */
+/** The first, by spelling, of all locations where the same rules look for a token. */
 function tokenName({ token }: Frame, sides: readonly PolicySide[]): string {
   if (typeof token === "string") return token
   const rules = sides.flatMap(side => side.tokens)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request as a certificate shows it: the value of each attribute that rules can read, under the search's own names.
+// A request as a certificate shows it: the value of each attribute that rules can read, with the names that the search
+// uses.
 
 import type { Claim } from "../../request/attributes.js"
 import { NO_KEY } from "../token-space.js"

@@ -26,7 +26,7 @@ export function addressClasses(blocks: readonly Cidr[], preferred: readonly stri
   }
   for (const family of [4, 6] as const) {
     for (const value of borders(ranges, family)) {
-      // An address of the family's own spelling: a mapped one would be of the other family.
+      // The address must belong to this family: a mapped address is parsed as one of the other family.
       const address = spelled(family, value)
       if (parseIp(address)?.family === family) file(family, value, address)
     }
@@ -47,7 +47,7 @@ interface Range {
 
 /** The first address of every interval. */
 function borders(ranges: readonly Range[], family: 4 | 6): ReadonlySet<bigint> {
-  // `::` is no peer's address, `::ffff:0:0/96` is the other family: step over them to where intervals go on.
+  // `::` is not a peer's address, and `::ffff:0:0/96` belongs to the other family, so intervals start after them.
   const starts = new Set([0n, 1n, ...(family === 6 ? [MAPPED, MAPPED + (1n << 32n)] : [])])
   for (const range of ranges) {
     if (range.family !== family) continue

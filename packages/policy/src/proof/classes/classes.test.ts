@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Classes are exact: what the evaluator says of any value, it says of the one that stands for its class, and every class
-// has a value that the evaluator sees so. The evaluator is the judge here, not the patterns.
+// Classes are exact: the evaluator treats every value like the representative of its class, and every class has a value
+// that the evaluator puts there. The evaluator is the reference here, not the patterns.
 
 import fc from "fast-check"
 import { describe, expect, inject, it, test } from "vitest"
@@ -25,7 +25,7 @@ import { textClasses } from "./text-classes.js"
 const issuers = new Set(["iss", "iss/a"])
 interface Case {
   readonly name: string
-  /** What a policy may write, for the attributes that look at this part of a request. */
+  /** Values that a policy may have for the attributes that read this part of a request. */
   readonly written: fc.Arbitrary<{ readonly attribute: string; readonly value: string }>
   readonly asked: (value: Value, comparison: Comparison) => Asked
   readonly values: fc.Arbitrary<Value>
@@ -194,7 +194,7 @@ const CASES: readonly Case[] = [
   },
 ]
 
-describe.each<Dialect | undefined>([undefined, "istio"])("of the dialect %s, the classes of", dialect => {
+describe.each<Dialect | undefined>([undefined, "istio"])("classes in the dialect %s", dialect => {
   const mesh = meshConfig(dialect && { dialect })
   const table = attributeTable(issuers, dialect)
   test.each(CASES)("$name", { timeout: 120_000 * inject("effort") }, ({ written, asked, values }) => {
@@ -252,7 +252,7 @@ function criterionOn(table: AttributeTable, name: string, value: string): Criter
   return new Criterion("field", attribute, false, [value])
 }
 
-describe("a language holds exactly", () => {
+describe("a language contains exactly", () => {
   const takes = (language: typeof IDENTITY, value: string) =>
     textClasses([], { ...language, fillers: "" }, [value], new Budget()).some(({ text }) => text === value)
 
@@ -294,7 +294,7 @@ describe("a language holds exactly", () => {
     )
   })
 
-  it("the identities that are taken", () => {
+  it("the identities that the parser accepts", () => {
     const units = text("a", "A", ".", "/", "/ns/", "/sa/", "ns", "-", "_", "%")
     fc.assert(
       fc.property(fc.oneof(units, identities), value => {

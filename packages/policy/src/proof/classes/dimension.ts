@@ -15,30 +15,30 @@ export interface Subject {
   readonly subject: string | undefined
 }
 
-/** One text (an address and a port are spelled), several, a token's subject, or absent. */
+/** One text (addresses and ports are texts too), several texts, a token's subject, or absent. */
 export type Value = string | undefined | readonly string[] | Subject
 
 export interface ValueClass {
-  /** Which of the marks the values of this class bear, by position. */
+  /** Positions of the marks that match the values of this class. */
   readonly matched: readonly number[]
   readonly value: Value
 }
 
 export interface Dimension {
   readonly name: string
-  /** A request has any number of such values, and a condition holds where one of them matches. */
+  /** Whether a request has any number of such values; a condition then holds if one of them matches. */
   readonly several: boolean
-  /** All classes; of a dimension with several values, those of one. */
+  /** All classes; for a dimension with several values, the classes of one value. */
   classes(marks: readonly Mark[], budget: Budget): readonly ValueClass[]
-  /** A value that bears none of the marks, where one comes to mind at once. */
+  /** A value that no mark matches, if one can be found without a search. */
   unmarked(marks: readonly Mark[]): { readonly value: Value } | undefined
 }
 
 export interface TextOptions {
   readonly language: Language
-  /** Stand for their class, in place of the shortest text. */
+  /** Texts that represent their class instead of the shortest text. */
   readonly preferred?: readonly string[]
-  /** Whether a request may be without. */
+  /** Whether a request may lack the attribute. */
   readonly optional?: boolean
 }
 
@@ -53,14 +53,14 @@ export function textDimension(name: string, options: TextOptions, several = fals
       const found = classesOfTexts(marks.filter(isText), options, budget)
       const classes = found.map(({ matched, text }): ValueClass => ({ matched, value: text }))
       if (!options.optional || several) return classes
-      // Without a text that people expect, a request is easier to send without.
+      // If no text is preferred, a request without the attribute is easier to send.
       return options.preferred === undefined ? [ABSENT, ...classes] : [...classes, ABSENT]
     },
     unmarked: marks => (several ? { value: [] } : wrapped(preferred.unmarked(marks))),
   }
 }
 
-/** Which of a few likely values each mark takes, found out once for each mark. */
+/** Which of a few likely values each mark matches, computed once for each mark. */
 class Preferred {
   readonly #taken = new WeakMap<Mark, number>()
 
@@ -68,11 +68,11 @@ class Preferred {
     readonly values: readonly string[],
     readonly bears: (mark: Mark, value: string) => boolean,
   ) {
-    // One bit each.
+    // One bit for each value.
     this.values = values.slice(0, 31)
   }
 
-  /** The first that bears none of the marks. */
+  /** The first value that no mark matches. */
   unmarked(marks: readonly Mark[]): string | undefined {
     let taken = 0
     for (const mark of marks) taken |= this.#takenBy(mark)
@@ -116,7 +116,7 @@ export function addressDimension(name: string, preferred: readonly string[]): Di
   }
 }
 
-/** `open`: besides those listed and those marked there is any number of others, for which this one stands. */
+/** `open`: there are any number of values besides the listed and marked ones; this value represents them. */
 export function choiceDimension(
   name: string,
   values: readonly string[],
@@ -142,7 +142,7 @@ export function choiceDimension(
   }
 }
 
-/** Issuer and subject are classified apart; a mark is borne where both of its halves are. */
+/** Issuer and subject are classified separately; a mark matches if both of its halves match. */
 export function subjectDimension(name: string, issuer: TextOptions, subject: TextOptions): Dimension {
   return {
     name,

@@ -4,22 +4,22 @@
 
 export interface Language {
   readonly start: number
-  /** The next state, or undefined where no text of the language goes on so. */
+  /** The next state, or undefined if no text of the language continues with this unit. */
   step(state: number, unit: string): number | undefined
   accepts(state: number): boolean
-  /** Characters that the language itself tells apart here, to be tried besides those of the patterns. */
+  /** Characters that the language itself distinguishes here, to be tried besides those of the patterns. */
   units(state: number): string
-  /** Stand for all characters that no pattern names, the least remarkable first. */
+  /** Characters that represent all characters that no pattern names, the most ordinary first. */
   readonly fillers: string
 }
 
 const LETTERS = "abcdefghijklmnopqrstuvwxyz"
 const CAPITALS = LETTERS.toUpperCase()
 const DIGITS = "0123456789"
-// If even all of those are taken, there is always another letter that no policy uses.
+// If policies use even all of those, some other letter remains that no policy uses.
 const RARE = "~!$&'()+,;=:@_-éèçñøßþðæåäöüαβγδεζηθικλμνξοπρστυφχψωабвгдежзиклмнопрстуфхцчшщыэюя一二三四五六七八九十"
 
-/** Any text, the empty one included. */
+/** Any text, including the empty one. */
 export const ANY_TEXT: Language = {
   start: 0,
   step: () => 0,
@@ -91,7 +91,7 @@ export const IDENTITY: Language = {
   fillers: SEGMENT_UNITS,
 }
 
-/** Of a segment that begins in state `first`; neither `.` nor `..` is one. */
+/** The state within a segment that begins in state `first`; neither `.` nor `..` is a segment. */
 function inSegment(state: number, unit: string, first: number): number | undefined {
   if (!SEGMENT_UNITS.includes(unit)) return undefined
   return unit === "." && state < first + 2 ? state + 1 : first + 3

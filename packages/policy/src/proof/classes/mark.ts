@@ -10,11 +10,11 @@ import type { Step } from "./steps.js"
 
 export interface TextMark {
   readonly kind: "text"
-  /** INVARIANT: marks of equal key set the same values apart. */
+  /** INVARIANT: marks with equal keys match the same values. */
   readonly key: string
   /** Computed on demand: most values are never compared with any other. */
   steps(): readonly Step[]
-  /** Where the pattern is about the whole text as it stands: what can be compared without running anything. */
+  /** The pattern, if it applies to the whole text unchanged: such patterns can be compared without running anything. */
   readonly pattern: Pattern | undefined
 }
 
@@ -30,7 +30,7 @@ export interface ChoiceMark {
   readonly key: string
 }
 
-/** A condition on issuer and subject together; what is undefined may be anything, or absent. */
+/** A condition on issuer and subject together; an undefined half may have any value or be absent. */
 export interface SubjectMark {
   readonly kind: "subject"
   readonly key: string
@@ -40,7 +40,7 @@ export interface SubjectMark {
 
 export type Mark = TextMark | BlockMark | ChoiceMark | SubjectMark
 
-/** Whether no value can bear both marks. Never wrongly true; where it is hard to see, false. */
+/** Whether no value can match both marks. Never wrongly true; false if that is hard to determine. */
 export function areApart(a: Mark, b: Mark): boolean {
   if (a.kind === "text" && b.kind === "text") return textsApart(a, b)
   if (a.kind === "choice" && b.kind === "choice") return a.key !== b.key
@@ -55,7 +55,9 @@ function textsApart(a: TextMark | undefined, b: TextMark | undefined): boolean {
   return a?.pattern !== undefined && b?.pattern !== undefined && patternsApart(a.pattern, b.pattern)
 }
 
-/** What every value of the mark begins with; of two marks that have a value in common one head begins with the other. */
+/**
+ * The prefix of every value of the mark. If two marks share a value, the head of one is a prefix of the other's head.
+ */
 export function headOf(mark: Mark): string {
   switch (mark.kind) {
     case "text":
@@ -69,7 +71,7 @@ export function headOf(mark: Mark): string {
   }
 }
 
-// Behind a whole text, so that it begins no other.
+// Follows a whole text, so that the text is not a prefix of any other.
 const END = "\u0000"
 
 function patternHead(pattern: Pattern): string {

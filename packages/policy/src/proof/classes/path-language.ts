@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The paths that normalisation does not change: only these ever reach a rule. One state machine serves all modes; its
-// state is the position in the segment and in an escape.
+// The paths that normalisation does not change: rules see no other paths. One state machine serves all modes; its state
+// is the position in the segment and in an escape.
 
 import type { Dialect, PathNormalization } from "../../mesh/config.js"
 import { escapedByEnvoy, normalizePath } from "../../request/path.js"
@@ -14,7 +14,8 @@ const FIRST_SLASH = 6
 const TWO_SLASHES = 7
 const SEGMENT_STATES = 8
 const HEX = "0123456789ABCDEFabcdef"
-// INVARIANT: every character that a path can have. Where patterns name all of them, there is no other to stand for.
+// INVARIANT: every character that a path can have. If patterns name all of them, no other character needs a
+// representative.
 const FILLERS = `${ANY_TEXT.fillers}"<>[]^\`{|}.*%`
 // In an escape: 0 none, 1 after `%`, 2 and on after `%` and a hexadecimal digit.
 const escapeState = (unit: string): number => 2 + HEX.indexOf(unit)

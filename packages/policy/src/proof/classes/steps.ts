@@ -5,7 +5,7 @@
 import { isUriPath, type PathTemplate } from "../../authorization/path-template.js"
 import type { Pattern } from "../../authorization/pattern.js"
 
-/** The characters that fit: some, any, any but the slash, or of these those that a template of Istio takes. */
+/** The characters that match: some, any, any but the slash, or those of these that an Istio template matches. */
 export type Fitting = { readonly of: string } | "any" | "segment" | "uri" | "uri segment"
 
 export interface Step {
@@ -17,7 +17,7 @@ export const REST: Step = { fits: "any", many: true }
 export const SEGMENT_REST: Step = { fits: "segment", many: true }
 
 export function literal(text: string, ignoreCase = false): readonly Step[] {
-  // By code unit, as the evaluator compares.
+  // By UTF-16 code unit, as the evaluator compares.
   return Array.from({ length: text.length }, (_, at) => {
     const unit = text.charAt(at)
     const other = unit.toUpperCase()
@@ -27,10 +27,10 @@ export function literal(text: string, ignoreCase = false): readonly Step[] {
 }
 
 export interface Reading {
-  /** Whether `*` takes an empty text. */
+  /** Whether `*` matches an empty text. */
   readonly emptyIsPresent?: boolean
   readonly ignoreCase?: boolean
-  /** What a star stands for: by default any text. */
+  /** What a star represents: any text by default. */
   readonly star?: Step
 }
 
@@ -78,7 +78,7 @@ export function fits(fitting: Fitting, unit: string): boolean {
   }
 }
 
-/** Whether the steps take the whole text. */
+/** Whether the steps match the whole text. */
 export function takes(steps: readonly Step[], text: string): boolean {
   const follow = (at: number, unit: number): boolean => {
     const step = steps[at]

@@ -21,7 +21,7 @@ interface Visit {
   readonly unit: string
 }
 
-/** `preferred` texts stand for their class in place of the shortest. */
+/** `preferred` texts represent their class instead of the shortest text. */
 export function textClasses(
   patterns: readonly (readonly Step[])[],
   language: Language,
@@ -73,10 +73,10 @@ function textOf(visit: Visit): string {
   return text
 }
 
-/** A position is a step of a pattern that is yet to be taken; behind the last one the pattern is matched. */
+/** A position is a step of a pattern that is still to be taken; after the last step the pattern has matched. */
 class Machine {
   readonly #steps: (Step | undefined)[] = []
-  /** By position: which pattern ends there; -1 where none does. */
+  /** By position: the pattern that ends there, or -1. */
   readonly #ends: number[] = []
   readonly #starts: number[] = []
 
@@ -126,7 +126,7 @@ class Machine {
     return matched.sort((a, b) => a - b)
   }
 
-  /** Every character that something here tells from others, and one that nothing does. */
+  /** Every character that something here distinguishes, and one character that nothing distinguishes. */
   units(positions: readonly number[], state: number, language: Language): Iterable<string> {
     const named = new Set<string>(unitsOf(language.units(state)))
     const fittings = positions.map(position => this.#steps[position]?.fits)
@@ -134,14 +134,14 @@ class Machine {
       if (fitting === "segment" || fitting === "uri segment") named.add("/")
       else if (typeof fitting === "object") for (const unit of unitsOf(fitting.of)) named.add(unit)
     }
-    // A text beyond all patterns is a class like any other, so also where no pattern would take the filler.
+    // The texts that match no pattern are a class too, so a filler is tried even if no pattern matches it.
     const kinds = fittings.some(isOfUri) ? [isUriPath, (unit: string) => !isUriPath(unit)] : [() => true]
     const fillers = kinds.map(isOfKind => fillerOf(named, state, language, isOfKind))
     for (const filler of fillers) if (filler !== undefined) named.add(filler)
     return named
   }
 
-  /** A step that may be taken no times at all is also behind itself. */
+  /** A step that may match nothing also enters the position after it. */
   #enter(position: number, reached: Set<number>): void {
     for (let at = position; !reached.has(at); at++) {
       reached.add(at)

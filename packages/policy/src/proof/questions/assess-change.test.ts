@@ -37,7 +37,7 @@ const BROKEN =
   "`never: only ops` of PolicyInvariant `foo/admin` is broken on 2 workloads (`foo/web` …): GET /admin/ from cluster.local/ns/default/sa/default is allowed by rule 0 of `foo/open`"
 
 describe("a change that breaks an invariant", () => {
-  it("is rejected, with the request and the rule", () => {
+  it("is rejected with the request and the rule", () => {
     expect(assess([invariant(), ops], undefined, open).rejections).toEqual([BROKEN])
   })
 
@@ -47,13 +47,13 @@ describe("a change that breaks an invariant", () => {
     expect(warnings[0]).toBe(BROKEN)
   })
 
-  it("is rejected also if it removes the policy that kept the invariant", () => {
+  it("is rejected if it removes the policy that kept the invariant", () => {
     const { rejections } = assess([invariant(), ops], ops, undefined)
     expect(rejections).toHaveLength(1)
     expect(rejections[0]).toContain("because nothing denies it")
   })
 
-  it("is no new DENY for a `never`, which needs no search", () => {
+  it("is never a new DENY for a `never`, and needs no search", () => {
     const deny = policy("stop", { action: "DENY", rules: [{}] })
     expect(assess([invariant(), ops], undefined, deny, 5).rejections).toEqual([])
     expect(
@@ -61,7 +61,7 @@ describe("a change that breaks an invariant", () => {
     ).toHaveLength(1)
   })
 
-  it("is no DENY that goes, where the invariant is that something gets in", () => {
+  it("is never a removed DENY for an `always`", () => {
     const always = [{ name: "reachable", to: [{ operation: { paths: ["/*"] } }] }]
     const deny = policy("stop", { action: "DENY", rules: [{}] })
     const reachable = { ...invariant(), spec: { always } }
@@ -73,7 +73,7 @@ describe("a change that breaks an invariant", () => {
     expect(couldBreak(without(deny), invariant(), mesh)).toBe(true)
   })
 
-  it("is warned of, where an operator closes what a namespace wants to stay open", () => {
+  it("causes a warning if an operator breaks a namespace's `always`", () => {
     const always = [{ name: "reachable", to: [{ operation: { paths: ["/*"] } }] }]
     const reachable = { ...invariant(), spec: { always } }
     const deny = policy("stop", { action: "DENY", rules: [{}] })
@@ -89,7 +89,7 @@ describe("a change that breaks an invariant", () => {
   })
 })
 
-it("lets people go on while an invariant is broken anyway, and mend it", () => {
+it("accepts changes, and fixes, while an invariant is already broken", () => {
   const other = policy("other", { rules: [{ to: [{ operation: { paths: ["/x"] } }] }] })
   expect(assess([invariant(), ops, open], undefined, other).rejections).toEqual([])
   expect(assess([invariant(), ops, open], open, undefined).rejections).toEqual([])
@@ -101,7 +101,7 @@ it("accepts an invariant that does not hold yet, and reports that", () => {
   expect(warnings).toEqual([`already now, ${BROKEN}`])
 })
 
-it("says what a change newly allows, and where", () => {
+it("reports what a change newly allows, and where", () => {
   const { warnings } = assess([ops], undefined, open)
   expect(warnings).toEqual([
     "this newly allows /admin/* from any caller, except what rule 0 of `foo/ops` matches, on 2 workloads (`foo/web` …)",
@@ -112,6 +112,6 @@ it("says what a change newly allows, and where", () => {
   ).toEqual([])
 })
 
-it("says that it is not decided where time runs out", () => {
+it("reports that it is undecided if time runs out", () => {
   expect(assess([ops], undefined, open, 5).warnings[0]).toMatch(/^what else this changes is not decided/)
 })

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Assesses a change before it is stored: which invariants it would break, and what it newly allows. A user is waiting, so
-// there is a deadline; what is not decided by then is reported as not decided.
+// Assesses a change before it is stored: which invariants it would break, and what it newly allows. A user is waiting,
+// so there is a deadline; everything that is undecided by then is reported as undecided.
 
 import type { MeshConfig } from "../../mesh/config.js"
 import type { PolicyDocument, PolicyInvariant } from "../../resources/document.js"
@@ -14,16 +14,16 @@ import { diffSets } from "./diff.js"
 import { type CheckedInvariant, type CheckOptions, checkInvariants, isAbout } from "./invariants.js"
 
 export interface PolicyStep {
-  /** Everything that is stored. */
+  /** All stored documents. */
   readonly documents: readonly PolicyDocument[]
-  /** As it is stored; undefined where it is new. */
+  /** The stored document; undefined if it is new. */
   readonly before: PolicyDocument | undefined
-  /** As it is to be; undefined where it is to go. */
+  /** The document after the change; undefined if it is deleted. */
   readonly after: PolicyDocument | undefined
 }
 
 export interface Assessment {
-  /** Why the change must not be made; empty where it may. */
+  /** Why the change must be rejected; empty if it is accepted. */
   readonly rejections: readonly string[]
   readonly warnings: readonly string[]
 }
@@ -52,7 +52,7 @@ export function assessChange(
   if (touched.length === 0) return NOTHING
   const change = { before, after, documents: old }
   const broken = assessInvariants(change, was, is, touched, mesh, options)
-  // Known without a search, which others' policies could make long.
+  // This needs no search. A search takes longer the more policies others have.
   const newly = narrows(change, old, mesh) ? [] : widened(was, is, touched, mesh, options)
   return { rejections: broken.rejections, warnings: [...broken.warnings, ...newly] }
 }
@@ -70,7 +70,7 @@ function callersFor(
 
 const NOTHING: Assessment = { rejections: [], warnings: [] }
 
-/** An invariant that does not hold yet may be written down: that is how people find out what to mend. */
+/** An invariant that does not hold yet is accepted, so that its author learns what to fix. */
 function assessInvariant(
   invariant: PolicyInvariant,
   documents: readonly PolicyDocument[],
@@ -87,7 +87,7 @@ function assessInvariant(
   return { rejections: [], warnings: warnings.slice(0, MAX_TOLD) }
 }
 
-/** Only what held can be broken: an invariant that is broken anyway does not keep people from mending it. */
+/** Only an invariant that held can be broken: one that is already broken does not block the changes that fix it. */
 function assessInvariants(
   change: PolicyStep,
   was: readonly PolicyDocument[],
@@ -101,7 +101,8 @@ function assessInvariants(
   const invariants = is
     .filter(document => document.kind === "PolicyInvariant")
     .map(({ spec, ...invariant }) => ({ ...invariant, spec: { ...spec, ...safe } }))
-    // The operators' first: what a namespace makes long to prove must not use up their time.
+    // The operators' invariants come first: invariants of a namespace that are slow to prove must not use up their
+    // time.
     .sort((a, b) => Number(b.metadata.namespace === rootNamespace) - Number(a.metadata.namespace === rootNamespace))
   const concerned = invariants.filter(invariant => touched.some(workload => isAbout(invariant, workload, mesh)))
   if (concerned.length === 0) return NOTHING
@@ -116,7 +117,7 @@ function assessInvariants(
   return { rejections: rejections.slice(0, MAX_TOLD), warnings: warnings.slice(0, MAX_TOLD) }
 }
 
-/** Whether a change could be rejected for what an invariant says, as far as that can be told without a search. */
+/** Whether a change could be rejected because of an invariant, as far as that is known without a search. */
 export function couldBreak(change: PolicyStep, invariant: PolicyInvariant, mesh: MeshConfig): boolean {
   const { kind, metadata } = change.after ?? change.before ?? invariant
   if (kind === "MeshService" || kind === "PolicyInvariant") return false
@@ -128,8 +129,8 @@ export function couldBreak(change: PolicyStep, invariant: PolicyInvariant, mesh:
 }
 
 /**
- * The invariants that a change cannot break: where it allows no more, nothing gets in that did not, and where it denies no
- * more, everything still gets in that did.
+ * The invariants that a change cannot break: a change that allows no more cannot break a `never`, and a change that
+ * denies no more cannot break an `always`.
  */
 function safeFrom(
   { documents, before, after }: PolicyStep,
@@ -140,7 +141,7 @@ function safeFrom(
   return narrows({ before: after, after: before }, others, mesh) ? { always: [] } : {}
 }
 
-/** Else it warns. What a namespace wants to stay reachable does not keep the mesh's operators from closing it. */
+/** Otherwise it only warns. A namespace's wish to stay reachable does not stop the mesh's operators from closing it. */
 function binds(
   holds: "never" | "always",
   { metadata, spec }: PolicyInvariant,
@@ -161,7 +162,7 @@ function wasBroken(
 ): boolean {
   const before = checkInvariants([invariant], was, workloads, mesh, options)
   const same = before.filter(one => one.rule.holds === rule.holds && one.rule.name === rule.name)
-  // On every one of these workloads: where it held on one, it is broken there now.
+  // It was broken on every one of these workloads before: if it held on one, the change breaks it there.
   return same.length > 0 && same.every(({ result }) => result.verdict === "broken")
 }
 

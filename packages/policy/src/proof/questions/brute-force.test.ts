@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A universe so small that every request in it can be judged: the proof must agree with judging all of them, in both
-// directions. The grid is made without the proof's own classes; it holds a request for whatever the vocabulary tells apart.
+// The universe is so small that every request in it can be judged: the proof must agree with judging all of them, in
+// both directions. The grid does not use the proof's classes; it has a request for everything that the vocabulary
+// distinguishes.
 
 import fc from "fast-check"
 import { expect, inject, it } from "vitest"
@@ -79,7 +80,7 @@ const mode = (of: "STRICT" | "PERMISSIVE" | "DISABLE", port: boolean): PeerAuthe
     : { mtls: { mode: of } },
 })
 
-/** Rules are drawn from one pool, so that the two sets have some in common. */
+/** Rules come from one pool, so that the two sets have some in common. */
 const pairs = fc
   .record({
     pool: fc.array(rule, { minLength: 1, maxLength: 3 }),
@@ -184,7 +185,7 @@ it("finds a difference, and its direction, exactly where judging every request f
         if (old !== young) directions.add(`${old} → ${young}`)
       }
       seen[result]++
-      // The grid has no bad tokens; those are another test's.
+      // The grid has no invalid tokens; other tests cover them.
       const named = changes
         .map(({ from, to }) => `${NAMED[from]} → ${NAMED[to]}`)
         .filter(words => !words.includes("401"))

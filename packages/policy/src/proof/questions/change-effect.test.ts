@@ -16,7 +16,7 @@ const workloads = Array.from({ length: 7 }, (_, index) => ({ namespace: "foo", n
 const effect = (before: PolicyDocument | undefined, after: PolicyDocument | undefined, steps = 1_000_000) =>
   changeEffect({ documents: [], before, after }, workloads, meshConfig(), { now: 1_000, limits: { steps } })
 
-it("tells what a change newly allows and newly denies, with some of the workloads", () => {
+it("reports what a change newly allows and denies, with some of the workloads", () => {
   const { allowed, denied, undecided } = effect(of("ops", "old"), of("ops", "new"))
   expect(allowed).toEqual([{ region: "any request from namespace new", workloads: expect.any(Array), more: 2 }])
   expect(denied.map(({ region }) => region)).toEqual(["any request from namespace old"])
@@ -24,10 +24,10 @@ it("tells what a change newly allows and newly denies, with some of the workload
   expect(undecided).toBeUndefined()
 })
 
-it("claims nothing where time runs out", () => {
+it("claims nothing if time runs out", () => {
   expect(effect(of("ops"), of("new"), 5)).toMatchObject({ allowed: [], denied: [], undecided: expect.any(String) })
 })
 
-it("is empty where every request is decided as before", () => {
+it("is empty if every request is decided as before", () => {
   expect(effect(of("ops"), of("ops", "ops"))).toEqual({ allowed: [], denied: [] })
 })

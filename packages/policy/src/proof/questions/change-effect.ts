@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a change of one policy newly allows and newly denies, in words, for a record that is read later. Bounded in size; what
-// was not proved in time is said to be undecided.
+// What a change of one policy newly allows and newly denies, in words, for a record that is read later. Its size is
+// bounded; what was not proved in time is reported as undecided.
 
 import type { MeshConfig } from "../../mesh/config.js"
 import type { Outcome } from "../outcome.js"
@@ -13,15 +13,15 @@ import { diffSets } from "./diff.js"
 export interface ChangeEffect {
   readonly allowed: readonly EffectRegion[]
   readonly denied: readonly EffectRegion[]
-  /** Why there may be more than is listed; absent where the lists are complete. */
+  /** Why there may be more than the lists contain; absent if they are complete. */
   readonly undecided?: string
 }
 
 export interface EffectRegion {
   readonly region: string
-  /** `namespace/name` of what runs them, a few of them. */
+  /** `namespace/name` of the controllers of a few of the workloads. */
   readonly workloads: readonly string[]
-  /** How many more there are. */
+  /** How many workloads are not listed. */
   readonly more?: number
 }
 
@@ -52,7 +52,7 @@ export function changeEffect(
     return [...found].map(([region, names]) => regionOf(region, [...names]))
   }
   const allowed = regions(({ from, to }) => OPENNESS[to] > OPENNESS[from])
-  // A request that one provider decided and now another one does may be denied where it was not.
+  // If another provider now decides a request, it may be denied although it was not denied before.
   const denied = regions(({ from, to }) => OPENNESS[to] < OPENNESS[from] || (from === "custom" && to === "custom"))
   const more = Math.max(0, allowed.length - MAX_REGIONS) + Math.max(0, denied.length - MAX_REGIONS)
   const reason = groups.find(({ comparison }) => comparison.undecided !== undefined)?.comparison.undecided

@@ -13,7 +13,7 @@ const meshes = fc
   .record({ dialect: fc.constantFrom(undefined, "istio" as const), mode: fc.constantFrom(...PATH_NORMALIZATIONS) })
   .map(({ dialect, mode }) => ({ ...ours, pathNormalization: mode, ...(dialect && { dialect }) }))
 
-it("never calls two sets equal that decide some request differently", { timeout: 180_000 * inject("effort") }, () => {
+it("never reports sets as equal that decide some request differently", { timeout: 180_000 * inject("effort") }, () => {
   const seen = { equal: 0, different: 0, undecided: 0 }
   const property = fc.property(
     pairs,
@@ -23,7 +23,7 @@ it("never calls two sets equal that decide some request differently", { timeout:
         [anyIssuer, ...old],
         [anyIssuer, ...young],
       ]
-      // Requests come to other ports too.
+      // Requests to undeclared ports are generated too.
       const declared = mesh.dialect === "istio" ? { ...workload, ports: [8080] } : workload
       const { result } = compareSets(before, after, declared, mesh, { limits: LIMITS, now: 1_000 })
       seen[result]++

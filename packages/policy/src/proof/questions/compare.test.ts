@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Differences that hide where few requests are. What holds for all sets is in the property tests.
+// Differences that affect few requests. The property tests cover what holds for all sets.
 
 import { describe, expect, it } from "vitest"
 import { policy, workload } from "../../authorization/testing/requests.js"
@@ -21,14 +21,14 @@ describe("of several changed rules", () => {
   const known = by("*", "/b")
   const reworded = [by("cluster.local/ns/app/sa/web", "/a*"), by("cluster.local/ns/app/sa/web", "/a*", "/ab")] as const
 
-  it("one that only callers without an identity meet makes a difference to them alone", () => {
+  it("one that matters only to callers without an identity makes a difference to them alone", () => {
     const { result, changes } = compared([known, reworded[0]], [known, reworded[1], anybody("/b")])
     expect(result).toBe("different")
     expect(changes).toMatchObject([{ from: "deny", to: "allow", witness: { path: "/b" } }])
     expect(changes[0]?.witness.principal).toBeUndefined()
   })
 
-  it("the same without it makes none", () => {
+  it("the others alone make no difference", () => {
     expect(compared([known, reworded[0]], [known, reworded[1]])).toEqual({
       result: "equal",
       changes: [],
@@ -44,7 +44,7 @@ it.each([
   expect(compared(before, after).changes).toMatchObject([{ to, witness: { path: "/b" } }])
 })
 
-it("a rule that takes every path but those it took makes a difference", () => {
+it("detects a rule that matches exactly the paths it did not match before", () => {
   const but: Rule = { to: [{ operation: { notPaths: ["/a"] } }] }
   expect(compared([anybody("/a")], [but]).result).toBe("different")
 })
@@ -66,20 +66,20 @@ describe("a request that a provider is asked about", () => {
     return { result, changes: changes.map(({ from, to, witness }) => [from, to, witness.path]) }
   }
 
-  it("is not one that is allowed", () => {
+  it("does not count as allowed", () => {
     const denied = policy("p", { action: "DENY", rules: [anybody("/a")] })
     expect(outcomes([denied], [custom])).toEqual({ result: "different", changes: [["deny", "custom", "/a"]] })
     expect(outcomes([], [custom])).toEqual({ result: "different", changes: [["allow", "custom", "/a"]] })
   })
 
-  it("is proved alike where both sets ask in other words", () => {
+  it("is proved equal if both sets ask in different words", () => {
     const reworded = policy("p", { action: "CUSTOM", provider: { name: "ext" }, rules: [anybody("/a", "/a")] })
     const wider = policy("p", { action: "CUSTOM", provider: { name: "ext" }, rules: [anybody("/a", "/c")] })
     expect(outcomes([custom], [reworded])).toEqual({ result: "equal", changes: [] })
     expect(outcomes([custom], [wider])).toEqual({ result: "different", changes: [["allow", "custom", "/c"]] })
   })
 
-  it("is not one that other rules deny", () => {
+  it("does not include requests that other rules deny", () => {
     const closed = policy("q", { rules: [anybody("/b")] })
     expect(outcomes([closed], [closed, custom])).toEqual({ result: "equal", changes: [] })
   })

@@ -30,7 +30,7 @@ import { narrowRule } from "./narrow-rule.js"
 export interface Change {
   readonly from: Outcome
   readonly to: Outcome
-  /** The providers that the example depends on, before and after; empty where the outcome is not `custom`. */
+  /** The providers that the example depends on, before and after; empty if the outcome is not `custom`. */
   readonly providers: readonly [before: readonly string[], after: readonly string[]]
   /** In words. */
   readonly region: string
@@ -40,7 +40,7 @@ export interface Change {
 export interface Comparison {
   readonly result: "equal" | "different" | "undecided"
   readonly changes: readonly Change[]
-  /** Why nothing is proved about what is not listed; undefined where the list is complete. */
+  /** Why nothing is proved about requests that are not listed; undefined if the list is complete. */
   readonly undecided: string | undefined
 }
 
@@ -49,11 +49,11 @@ export interface CompareOptions {
   readonly pool?: Pool
   /** Seconds since the epoch, for the times in tokens. */
   readonly now: number
-  /** The mesh that the first set was written for, where it is another: its root namespace, its annotations. */
+  /** The mesh of the first set, if it is a different one with its own root namespace and annotations. */
   readonly meshBefore?: MeshConfig
-  /** Identities under which something runs, of which witnesses name one where they can: `callersAmong`. */
+  /** Identities of running workloads, which witnesses name if possible: `callersAmong`. */
   readonly callers?: readonly string[]
-  /** Gets the proofs of what no request does. */
+  /** Collects the proofs for the outcomes in which nothing changes. */
   readonly proofs?: Proofs | undefined
 }
 
@@ -85,7 +85,7 @@ export function compareSets(
   return { result, changes, undecided }
 }
 
-/** Requests are modelled by one mesh's settings: what follows from others is not. */
+/** Requests are modelled with the settings of one mesh; the effects of different settings are not modelled. */
 function otherSettings(before: MeshConfig, after: MeshConfig): string | undefined {
   if (before.pathNormalization !== after.pathNormalization) return "the meshes normalize paths differently"
   if (before.numTrustedProxies !== after.numTrustedProxies) return "the meshes trust different numbers of proxies"
@@ -93,14 +93,14 @@ function otherSettings(before: MeshConfig, after: MeshConfig): string | undefine
   return undefined
 }
 
-/** Rules in the same words then mean the same callers. */
+/** If so, rules with the same text match the same callers. */
 function trustAlike(before: MeshConfig, after: MeshConfig): boolean {
   const domainsOf = ({ trustDomain, trustDomainAliases }: MeshConfig) =>
     JSON.stringify([trustDomain, trustDomainAliases])
   return domainsOf(before) === domainsOf(after)
 }
 
-/** Undefined where both sides say the same. Each step takes as long as there are rules. */
+/** Undefined if both sides are the same. Each step takes time proportional to the number of rules. */
 function arenaOf(
   before: readonly PolicyDocument[],
   after: readonly PolicyDocument[],
@@ -129,7 +129,8 @@ function arenaOf(
     choice = relevantChoice([before, after], workload, meshes, pool, budget)
     if (choice === undefined) return undefined
   }
-  // A rule is compiled alike on both sides where the mesh and, by their stages, the issuers of tokens are the same.
+  // Both sides compile a rule alike if the mesh and, because their stages are equal, the issuers of tokens are the
+  // same.
   const isShared = choice !== undefined && meshes[0] === meshes[1]
   const [was, is] = sides(choice, isShared ? new KnownRules() : undefined)
   budget.checkTime()
@@ -140,7 +141,7 @@ function arenaOf(
   }
   const changed = rulesOfOneSide([was, is], budget)
   if (changed.length === 0) return undefined
-  // INVARIANT: where no changed rule matches anything in a frame, both sides have the same rules in it, and decide alike.
+  // INVARIANT: if no changed rule matches anything in a frame, both sides have the same rules in it and decide alike.
   const concerns = (context: (side: number) => ReadingContext): boolean =>
     changed.some(({ rule, side: of }) => readRule(rule, context(of)) !== undefined)
   return new Arena([was, is], workload, meshes[1], [], budget, concerns)
@@ -148,7 +149,7 @@ function arenaOf(
 
 const NO_RULE: RuleChoice = () => false
 
-/** What a change hangs on: one changed rule where there is one. */
+/** The cause of a change: one changed rule, if there is one. */
 interface Found {
   readonly from: Outcome
   readonly to: Outcome
@@ -195,7 +196,7 @@ class Differences {
   #round(round: Round): void {
     const [before, after] = round.stages
     if (before === undefined || after === undefined) return
-    // What modes and tokens settle alike on both sides has one outcome on both.
+    // If modes and tokens decide alike on both sides, those outcomes cannot differ.
     const possible = settlesAlike(before, after) ? AUTHORIZED : OUTCOMES
     const asks = before.custom.length + after.custom.length > 0
     const outcomes = asks ? possible : possible.filter(outcome => outcome !== "custom")
@@ -212,7 +213,7 @@ class Differences {
     }
   }
 
-  /** Requests that depend on a provider before or after, and not on both sides on the same ones. */
+  /** Finds requests that depend on a provider before or after, but not on the same ones on both sides. */
   #otherProviders(round: Round, before: Stages, after: Stages): void {
     const [old] = problemsOf(before, "custom")
     const [young] = problemsOf(after, "custom")
@@ -257,11 +258,11 @@ class Differences {
       if (log !== undefined) this.proofs?.add({ frame: round.frame, from, to, at }, round, this.arena.sides, one, log)
       return
     }
-    // Of a change that is known already only the first request is shown.
+    // For a change that is already known, only the first request is shown.
     const callers = known === undefined ? this.callers : []
     const replayed = this.#replayed({ problem, solution, frame: round.frame }, callers, [from, to])
     if (replayed === undefined) {
-      // Something that the search does not follow stands in the way; there may be another request or none.
+      // The result depends on something that the search does not model; another request may or may not exist.
       this.undecided ??= NOT_FOLLOWED
     } else if (known !== undefined) {
       known.frames.push(round.frame)
@@ -271,7 +272,7 @@ class Differences {
     }
   }
 
-  /** Of requests with two tokens, only what no request with one shows is a change of its own. */
+  /** A request with two tokens is reported only if no request with one token shows the same change. */
   #isToldOfOneToken(from: Outcome, to: Outcome, known: Found | undefined, { identity }: Frame): boolean {
     const anyRequest = [...this.#found.values()].find(
       one => one.from === from && one.to === to && one.anchor === undefined,
@@ -279,7 +280,7 @@ class Differences {
     return [known, anyRequest].some(one => one?.frames.some(frame => hasToken(frame) && frame.identity === identity))
   }
 
-  /** The first of the requests that it can be shown as with which both sides do so. */
+  /** The first request representing the solution that has these outcomes when it is replayed on both sides. */
   #replayed(
     solved: Pick<Solved, "problem" | "solution" | "frame">,
     callers: readonly string[],
@@ -296,7 +297,7 @@ class Differences {
     return undefined
   }
 
-  /** The same with only the values of the changed rule that make the difference. */
+  /** The same problem with only those values of the changed rule that make the difference. */
   #narrowed(round: Round, anchor: RuleRegion, problem: Problem): Pick<Found, "anchor" | "problem"> {
     const side = round.stages.findIndex(stages =>
       [stages.deny, stages.allow, stages.custom].some(rules => rules.includes(anchor)),
@@ -323,7 +324,8 @@ const providersOf = (rules: readonly RuleRegion[]): ReadonlySet<string> =>
 const isOther = (a: readonly string[], b: readonly string[]): boolean => a.join("\n") !== b.join("\n")
 
 /**
- * INVARIANT: if it holds, a request that one side rejects before it reads rules is rejected the same way by the other.
+ * INVARIANT: if this is true, a request that one side rejects before it reads rules is rejected in the same way by the
+ * other side.
  */
 function settlesAlike(before: Stages, after: Stages): boolean {
   const keyOf = ({ transport, missing, good }: Stages): string =>
@@ -333,7 +335,7 @@ function settlesAlike(before: Stages, after: Stages): boolean {
 
 const NOT_FOLLOWED = "a condition depends on what is not analysed, such as a header that a token writes or a time"
 
-/** The need that only rules of one side can meet, so that each of them is a change of its own. */
+/** The need that only rules of one side can meet, so that each of these rules is reported as a change of its own. */
 function changedRules(
   needs: readonly (readonly Region[])[],
   stages: readonly Stages[],

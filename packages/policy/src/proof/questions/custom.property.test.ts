@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever the providers of CUSTOM policies answer, no request contradicts an answer: judged by the second evaluator, once
-// for each way in which the providers can answer.
+// Whatever the providers of CUSTOM policies answer, no request contradicts an answer. The second evaluator judges each
+// request once for every combination of answers.
 
 import fc from "fast-check"
 import { expect, inject, it } from "vitest"
@@ -18,10 +18,12 @@ const LIMITS = { steps: 300_000 }
 const OPTIONS = { now: 1_000, limits: LIMITS }
 const requests = fc.array(possible, { minLength: 20, maxLength: 20 })
 
-/** What each of the two providers answers. */
+/** The providers that deny, for each combination of answers. */
 const ANSWERS = [[], ["p"], ["q"], ["p", "q"]]
 
-/** All of it enforced, and policies that deny ask a provider instead: the first of them `p`, the next `q`, and so on. */
+/**
+ * Enforces all policies and makes those that deny ask a provider instead: the first asks `p`, the next `q`, and so on.
+ */
 const asking = (set: readonly AuthorizationPolicy[], first: number): readonly AuthorizationPolicy[] => {
   let next = first
   return set.map(policy => {
@@ -37,7 +39,7 @@ const sets = fc
   .tuple(pairs, fc.nat({ max: 1 }), fc.nat({ max: 1 }))
   .map(([[before, after], one, two]) => [asking(before, one), asking(after, two)] as const)
 
-/** As if the providers in `denying` denied everything that they are asked about, and the others nothing. */
+/** The policies as if the providers in `denying` denied every request they are asked about, and the others none. */
 function answered(set: readonly AuthorizationPolicy[], denying: readonly string[]): readonly AuthorizationPolicy[] {
   return set.flatMap((policy): readonly AuthorizationPolicy[] => {
     const { provider, action: _, ...spec } = policy.spec
@@ -70,7 +72,7 @@ it("allows only what no provider can deny, and denies what no provider can allow
   assertUntilSeen(property, { numRuns: 20 * inject("effort") }, seen, "custom", "other")
 })
 
-it("calls no sets equal that decide differently once a provider has answered", {
+it("never reports sets as equal that decide differently after a provider's answer", {
   timeout: 180_000 * inject("effort"),
 }, () => {
   const seen = { equal: 0, different: 0, undecided: 0, custom: 0 }
@@ -84,7 +86,7 @@ it("calls no sets equal that decide differently once a provider has answered", {
   assertUntilSeen(property, { numRuns: 20 * inject("effort") }, seen, "equal", "different", "custom")
 })
 
-it("lists whatever a provider can allow, with the provider", { timeout: 180_000 * inject("effort") }, () => {
+it("lists everything that a provider can allow, with the provider", { timeout: 180_000 * inject("effort") }, () => {
   const seen = { depends: 0, sure: 0 }
   const property = fc.property(sets, requests, ([set], some) => {
     const { ways, undecided } = reachOf([anyIssuer, ...set], workload, mesh, {}, OPTIONS)
@@ -100,7 +102,7 @@ it("lists whatever a provider can allow, with the provider", { timeout: 180_000 
   assertUntilSeen(property, { numRuns: 20 * inject("effort") }, seen, "depends", "sure")
 })
 
-it("holds no invariant that a provider can break", { timeout: 180_000 * inject("effort") }, () => {
+it("never says that an invariant holds if a provider can break it", { timeout: 180_000 * inject("effort") }, () => {
   const seen = { never: 0, always: 0 }
   const property = fc.property(sets, requests, ([set], some) => {
     const documents = [anyIssuer, ...set]

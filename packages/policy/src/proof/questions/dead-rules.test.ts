@@ -66,7 +66,7 @@ describe("a rule is dead", () => {
     expect(said(...documents)).toEqual(expected)
   })
 
-  it("only where it is on every workload that it concerns", () => {
+  it("only if it is dead on every workload that it concerns", () => {
     const wide = {
       ...policy("wide", "ALLOW", to("/*")),
       spec: { selector: { matchLabels: { app: "web" } }, rules: [to("/*")] },
@@ -78,7 +78,7 @@ describe("a rule is dead", () => {
   })
 })
 
-it("changes nothing when all dead rules go", { timeout: 180_000 * inject("effort") }, () => {
+it("changes nothing when all dead rules are removed", { timeout: 180_000 * inject("effort") }, () => {
   const seen = { dead: 0 }
   assertUntilSeen(
     fc.property(policies, documents => {

@@ -26,19 +26,19 @@ export type DeadBecause = "contradiction" | "mode-or-token" | "other-rules"
 export interface DeadRule {
   readonly rule: RuleRef
   readonly because: DeadBecause
-  /** The rules that settle everything it matches. */
+  /** The rules that decide everything it matches. */
   readonly by: readonly RuleRef[]
 }
 
 export interface DeadRules {
   readonly dead: readonly DeadRule[]
-  /** Rules of which that is not known, and why. */
+  /** Rules for which this is unknown, and why. */
   readonly undecided: readonly { readonly rule: RuleRef; readonly reason: string }[]
 }
 
 export interface DeadRuleOptions {
   readonly limits?: Limits
-  /** Gets the proof that all dead rules can go together, for each workload that one of them is about. */
+  /** Gets the proof that all dead rules can be removed together, for each workload that one of them concerns. */
   readonly unused?: UnusedRecord | undefined
 }
 
@@ -46,7 +46,7 @@ export interface UnusedRecord {
   unused(workload: ProofWorkload, rules: readonly RuleRef[], comparison: Comparison, proofs: Proofs): void
 }
 
-/** A rule is dead where it is on every workload it concerns. */
+/** A rule is dead if it is dead on every workload it concerns. */
 export function deadRules(
   documents: readonly PolicyDocument[],
   workloads: readonly ProofWorkload[],
@@ -66,7 +66,7 @@ export function deadRules(
     const side = policySide(selected, workload, mesh, "enforced", EVERY_RULE, new KnownRules())
     const living = new Living(new Arena([side], workload, mesh), budget)
     for (const list of ["allow", "deny"] as const) {
-      // From the last one on: of two that are equal the later one goes.
+      // Starts from the last rule, so that the later of two equal rules is the dead one.
       for (const { ref } of side.http[list].toReversed()) {
         verdicts.set(ref.id, [...(verdicts.get(ref.id) ?? []), living.judge(ref, list)])
       }
@@ -77,7 +77,7 @@ export function deadRules(
   return found
 }
 
-/** A second proof, of all at once: each rule alone was proved against those that stay. */
+/** A second proof, for all rules at once: each rule alone was proved against the rules that remain. */
 function recordUnused(
   { documents, workload }: { readonly documents: readonly PolicyDocument[]; readonly workload: ProofWorkload },
   { dead }: DeadRules,
@@ -95,7 +95,7 @@ function recordUnused(
     document.kind === "AuthorizationPolicy" ? without(document, rules) : document,
   )
   const proofs = new Proofs(notModelled(documents, mesh))
-  // No request is shown, so no time in a token matters.
+  // No request is shown, so the time does not matter for tokens.
   const options = { now: 0, proofs, ...(limits && { limits }) }
   record.unused(workload, rules, compareSets(documents, left, workload, mesh, options), proofs)
 }
@@ -134,7 +134,7 @@ const MAX_BLAMED = 24
 
 class Living {
   readonly #memo = new ClassMemo()
-  /** INVARIANT: no dead rule is blamed for another's death: all of them may go together. */
+  /** INVARIANT: no dead rule is the reason why another one is dead, so all of them can be removed together. */
   readonly #gone = new Set<string>()
 
   constructor(
@@ -161,7 +161,7 @@ class Living {
     }
   }
 
-  /** Whether some request makes the rule matter; `against` is what may keep it from that. */
+  /** Whether some request makes the rule matter; `against`: the stages or rules that may prevent that. */
   #solvable(rule: RuleRef, list: "allow" | "deny", against: "none" | "stages" | "all" | ReadonlySet<string>): boolean {
     return this.arena.rounds.some(round => {
       const [stages] = round.stages
@@ -176,11 +176,11 @@ class Living {
 
   #left(stages: Stages): Stages {
     const stays = ({ ref }: RuleRegion): boolean => !this.#gone.has(ref.id)
-    // What a DENY keeps out counts as admitted, dead or not: a rule that another's death is due to is no dead one.
+    // Every ALLOW rule counts, dead or not: a DENY rule that is needed because of a dead ALLOW rule is not dead.
     return { ...stages, deny: stages.deny.filter(stays), allow: stages.allow }
   }
 
-  /** As few of the others as suffice, found by leaving out one after the other. */
+  /** A minimal set of other rules that suffices, found by leaving them out one by one. */
   #blamed(rule: RuleRef, list: "allow" | "deny"): readonly RuleRef[] {
     const refs = new Map<string, RuleRef>()
     for (const { stages } of this.arena.rounds) {
@@ -188,7 +188,7 @@ class Living {
     }
     refs.delete(rule.id)
     for (const id of this.#gone) refs.delete(id)
-    // Each alone first: most often one rule is enough.
+    // Tries each rule alone first: usually one rule is enough.
     for (const ref of [...refs.values()].slice(0, 500)) {
       if (!this.#solvable(rule, list, new Set([ref.id]))) return [ref]
     }
@@ -202,7 +202,7 @@ class Living {
   }
 }
 
-/** Solved by the requests on which the rule settles what no other rule settles the same way. */
+/** Solved by the requests that the rule decides and that no other rule decides the same way. */
 function problemOf(
   own: RuleRegion,
   list: "allow" | "deny",
@@ -221,6 +221,6 @@ function problemOf(
   if (list === "allow") {
     return joined(others, { needs: [], bans: allow.filter(one => counts(one) && !gone.has(one.ref.id)) })
   }
-  // A DENY matters only where the request would pass without it.
+  // A DENY rule matters only if the request would be allowed without it.
   return closed && against === "all" ? joined(others, { needs: [allow], bans: [] }) : others
 }

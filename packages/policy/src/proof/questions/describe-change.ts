@@ -31,7 +31,7 @@ export function describeChange({ anchor, problem, frames }: Described, all: read
   return [what, ...kindsOf(frames, all, anchor?.rule), ...exceptionsOf(problem)].join(", ")
 }
 
-/** Only what sets these frames apart from the others, and only what the rule does not say itself. */
+/** Only what distinguishes these frames from the others and is not already part of the rule. */
 export function kindsOf(
   frames: readonly Frame[],
   all: readonly Frame[],
@@ -57,7 +57,7 @@ export function kindsOf(
   return words
 }
 
-/** Rules that take something away from what solves the problem. */
+/** Rules that exclude some of the problem's solutions. */
 export function exceptionsOf(problem: Problem): readonly string[] {
   const bans = (simplified(problem)?.bans ?? []).filter(isRuleRegion)
   const taking = bans.length > MAX_TRIED ? bans : bans.filter(ban => overlaps(problem, ban))
@@ -69,7 +69,7 @@ export function exceptionsOf(problem: Problem): readonly string[] {
   ]
 }
 
-/** An exception too many confuses a little; so where it takes long to see, it is named. */
+/** A superfluous exception is only slightly confusing, so an exception is named if it takes too long to check. */
 function overlaps({ needs }: Problem, ban: RuleRegion): boolean {
   try {
     return solve({ needs: [...needs, [ban]], bans: [] }, new Budget({ steps: 20_000 })) !== undefined

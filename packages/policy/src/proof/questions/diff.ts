@@ -18,9 +18,9 @@ export interface DiffGroup {
 
 export interface Diff {
   readonly result: Comparison["result"]
-  /** Only those that are not proved equal. */
+  /** Only the groups that are not proved equal. */
   readonly groups: readonly DiffGroup[]
-  /** How many comparisons it took for how many workloads. */
+  /** The number of comparisons, which workloads share. */
   readonly comparisons: number
 }
 

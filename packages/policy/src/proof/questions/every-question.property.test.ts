@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// No request contradicts a proof about sets with token rules of every kind: not one with several tokens, nor one that
-// forges headers that token rules write or remove.
+// No request contradicts a proof about sets with token rules of every kind, including requests with several tokens and
+// requests that forge headers that token rules write or remove.
 
 import fc from "fast-check"
 import { expect, inject, it } from "vitest"
@@ -20,7 +20,7 @@ const LIMITS = { steps: 300_000 }
 const OPTIONS = { now: NOW, limits: LIMITS }
 const requests = fc.array(sent, { minLength: 25, maxLength: 25 })
 
-it("compares what no request tells apart", { timeout: 180_000 * inject("effort") }, () => {
+it("never reports sets as equal that some request distinguishes", { timeout: 180_000 * inject("effort") }, () => {
   const seen = { equal: 0, different: 0, undecided: 0 }
   assertUntilSeen(
     fc.property(pairs, requests, meshes, ([before, after], some, settings) => {
@@ -52,7 +52,7 @@ function matching(rule: Rule, documents: readonly PolicyDocument[], mesh: MeshCo
   return one => judged(program, one).outcome === "deny"
 }
 
-it("holds invariants that no request breaks", { timeout: 180_000 * inject("effort") }, () => {
+it("never says that an invariant holds if some request breaks it", { timeout: 180_000 * inject("effort") }, () => {
   const seen = { holds: 0, broken: 0, undecided: 0 }
   assertUntilSeen(
     fc.property(
@@ -77,7 +77,7 @@ it("holds invariants that no request breaks", { timeout: 180_000 * inject("effor
         const isStated = matching(rule, set, mesh)
         for (const one of some) {
           const { outcome } = judged(program, one)
-          // Of a request with a bad token nothing is stated.
+          // Invariants say nothing about requests with an invalid token.
           if (!isStated(one)) continue
           expect(outcome === "allow").toBe(holds === "always")
         }
@@ -90,7 +90,7 @@ it("holds invariants that no request breaks", { timeout: 180_000 * inject("effor
   )
 })
 
-it("lists every rule by which a request gets through", { timeout: 180_000 * inject("effort") }, () => {
+it("lists every rule that allows a request", { timeout: 180_000 * inject("effort") }, () => {
   const seen = { complete: 0, undecided: 0 }
   assertUntilSeen(
     fc.property(sets, rules, requests, meshes, (set, rule, some, settings) => {
@@ -111,7 +111,7 @@ it("lists every rule by which a request gets through", { timeout: 180_000 * inje
   )
 })
 
-it("calls rules dead whose removal no request notices", { timeout: 180_000 * inject("effort") }, () => {
+it("never reports a rule as dead if its removal changes a decision", { timeout: 180_000 * inject("effort") }, () => {
   const seen = { dead: 0, none: 0 }
   assertUntilSeen(
     fc.property(sets, requests, meshes, (set, some, settings) => {

@@ -88,7 +88,7 @@ describe("`never` holds", () => {
     expect(verdicts(notOps, documents).map(({ verdict }) => verdict)).toEqual([expected])
   })
 
-  it("of headers beyond ASCII, with the text that a person writes", () => {
+  it("for headers beyond ASCII, with the text that a person writes", () => {
     const key = "request.headers[x-user]"
     const closed: PolicyInvariantSpec = { never: [{ name: "no Zoë", when: [{ key, values: ["Zoë"] }] }] }
     const deny = (value: string) => policy({ action: "DENY", rules: [{ when: [{ key, values: [value] }] }] })
@@ -98,12 +98,12 @@ describe("`never` holds", () => {
     ])
   })
 
-  it("of paths that no request can have", () => {
+  it("for paths that no request can have", () => {
     const closed: PolicyInvariantSpec = { never: [{ name: "no ä", to: [{ operation: { paths: ["/ä*"] } }] }] }
     expect(verdicts(closed, [])).toMatchObject([{ verdict: "holds" }])
   })
 
-  it("and shows the request, and the rule that allows it, where it does not", () => {
+  it("or else shows the request and the rule that allows it", () => {
     const open = policy({ rules: [{}, { to: [{ operation: { paths: ["/admin/x"] } }] }] }, "q")
     const [result] = verdicts(notOps, [opsOnly, open])
     expect(result).toMatchObject({ verdict: "broken", outcome: "allow", by: { policy: { name: "q" }, rule: 0 } })
@@ -132,13 +132,13 @@ describe("`always` holds", () => {
     expect(verdicts(health, documents).map(({ verdict }) => verdict)).toEqual([expected])
   })
 
-  it("not if the mode closes the connection, and reports that", () => {
+  it("not if the mode closes the connection, and reports it", () => {
     const anybody: PolicyInvariantSpec = { always: [{ name: "all", to: [{ operation: { paths: ["/health"] } }] }] }
     expect(verdicts(anybody, [strict])).toMatchObject([{ verdict: "broken", outcome: "transport" }])
   })
 })
 
-it("is about what it selects, and in the root namespace about the mesh", () => {
+it("applies to the workloads it selects, and in the root namespace to the mesh", () => {
   const about = (spec: PolicyInvariantSpec, namespace: string) =>
     checkInvariants([invariant(spec, namespace)], [], [web, api], mesh, { now: 1_000 }).flatMap(({ workloads }) =>
       workloads.map(({ name }) => name),
@@ -149,7 +149,7 @@ it("is about what it selects, and in the root namespace about the mesh", () => {
   expect(about({ ...notOps, selector: { matchLabels: { app: "api" } } }, "foo")).toEqual([])
 })
 
-it("is not decided where the budget does not suffice, or where a condition cannot be followed", () => {
+it("is undecided if the budget is too small or a condition is not modelled", () => {
   expect(verdicts(notOps, [opsOnly], { steps: 3 })).toMatchObject([{ verdict: "undecided" }])
   const byTime = policy({ rules: [{ when: [{ key: "request.auth.claims[exp]", values: ["5*"] }], to: admin }] })
   expect(verdicts(notOps, [byTime, tokens("OPTIONAL")])).toMatchObject([{ verdict: "undecided" }])
@@ -159,14 +159,14 @@ describe("a condition that the search does not model", () => {
   const admin = [{ key: "request.headers[:path]", values: ["/admin"] }]
   const never: PolicyInvariantSpec = { never: [{ name: "no admin", when: admin }] }
 
-  it("breaks no statement by a request that the statement is not about", () => {
+  it("breaks no invariant with a request that the invariant is not about", () => {
     const more = [{ key: "request.headers[:path]", values: ["/admin", "/staff"] }]
     expect(verdicts(never, [policy({ action: "DENY", rules: [{ when: more }] })])).toMatchObject([
       { verdict: "undecided" },
     ])
   })
 
-  it("breaks a statement by a request that the statement is about", () => {
+  it("breaks an invariant with a request that the invariant is about", () => {
     const root = [{ key: "request.headers[:path]", values: ["/"] }]
     expect(verdicts({ never: [{ name: "root", when: root }] }, [])).toMatchObject([{ verdict: "broken" }])
   })

@@ -48,7 +48,7 @@ export type InvariantVerdict =
 
 export interface CheckedInvariant {
   readonly rule: InvariantRule
-  /** Those that the verdict is about; the witness goes to the first. */
+  /** The workloads that the verdict applies to; the witness goes to the first. */
   readonly workloads: readonly ProofWorkload[]
   readonly result: InvariantVerdict
 }
@@ -57,7 +57,7 @@ export interface CheckOptions {
   readonly limits?: Limits
   /** Seconds since the epoch, for the times in tokens. */
   readonly now: number
-  /** Identities under which something runs, of which witnesses name one where they can: `callersAmong`. */
+  /** Identities of running workloads, which witnesses name if possible: `callersAmong`. */
   readonly callers?: readonly string[]
   /** Gets each verdict with its proof. */
   readonly verdicts?: CheckedRecord | undefined
@@ -67,7 +67,7 @@ export interface CheckedRecord {
   checked(workloads: readonly ProofWorkload[], ref: InvariantRule, verdict: InvariantVerdict, proofs: Proofs): void
 }
 
-/** `documents` are all policies there are; `invariants` may be among them. */
+/** `documents` are all existing policies; `invariants` may be among them. */
 export function checkInvariants(
   invariants: readonly PolicyInvariant[],
   documents: readonly PolicyDocument[],
@@ -107,7 +107,7 @@ export function checkInvariants(
   return checked
 }
 
-/** What is made, or why there was no time left to make it. */
+/** The result of `make`, or the reason why the budget was exhausted. */
 function inTime<T>(budget: Budget, make: () => T): T | string {
   try {
     budget.checkTime()
@@ -118,7 +118,7 @@ function inTime<T>(budget: Budget, make: () => T): T | string {
   }
 }
 
-/** The same scope as that of an AuthorizationPolicy. */
+/** The scope rules are those of an AuthorizationPolicy. */
 export function isAbout({ metadata, spec }: PolicyInvariant, workload: ProofWorkload, mesh: MeshConfig): boolean {
   if (metadata.namespace !== workload.namespace && metadata.namespace !== mesh.names.rootNamespace) return false
   return selects(spec.selector, workload)
@@ -170,10 +170,10 @@ class Check {
     asked: RuleReplay,
     proofs: Proofs | undefined,
   ): InvariantVerdict {
-    // The invariant's own conditions must be dimensions of the space before the first round is made.
+    // The invariant's own conditions must be dimensions of the space before the first round is created.
     const arena = new Arena([this.#side], this.workload, this.mesh, [compiled], this.budget)
     let undecided = arena.gap
-    // A certificate shows a request as the caller sends it, which rules may then read otherwise.
+    // A certificate shows a request as the caller sends it, and rules may see a changed request.
     if (proofs !== undefined) proofs.gap ??= arena.gap
     let depends: string | undefined
     for (const round of arena.rounds) {
@@ -197,7 +197,7 @@ class Check {
     return reason === undefined ? { verdict: "holds" } : { verdict: "undecided", reason }
   }
 
-  /** The first of the requests that it can be shown as with this outcome, and that the invariant is about. */
+  /** The first request representing the solution that has this outcome and that the invariant is about. */
   #replayed(
     solved: Solved,
     wanted: Outcome,
@@ -212,19 +212,19 @@ class Check {
   }
 }
 
-/** A provider may allow what must never be allowed, and deny what must always be. */
+/** A provider may allow a request that must never be allowed, and deny one that must always be allowed. */
 function dependsOn(providers: readonly string[], witness: Witness): string {
   const names = providers.map(name => `\`${name}\``).join(" or ")
   return `it depends on ${names}: ${describeWitness(witness)} is allowed unless ${names} denies it`
 }
 
-/** What would break the invariant among the requests of one frame. */
+/** The problems whose solutions would break the invariant, among the requests of one frame. */
 function offences(
   compiled: CompiledRule,
   holds: "never" | "always",
   round: Round,
 ): readonly { readonly wanted: Outcome; readonly problem: Problem; readonly at: number; readonly region: Region }[] {
-  // On TCP an invariant about HTTP says nothing.
+  // An HTTP invariant says nothing about TCP connections.
   const rule = round.frame.protocol === "tcp" ? compiled.tcp("ALLOW") : compiled
   const region = rule && readRule(rule, round.context(0))
   const [stages] = round.stages
@@ -242,7 +242,7 @@ function offences(
   )
 }
 
-/** An invalid token is rejected whatever policies say; no invariant can mean the opposite. */
+/** An invalid token is rejected whatever the policies say, and no invariant can require the opposite. */
 function goodToken(holds: "never" | "always", { frame }: Round, { good }: Stages): Problem["needs"] {
   return holds === "always" && hasToken(frame) && good !== undefined ? [good] : []
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes of token rules in policies of Istio that are decided, also for requests with two tokens.
+// Changes of token rules in Istio policies that the proof decides, including requests with two tokens.
 
 import { expect, it } from "vitest"
 import { meshConfig } from "../../mesh/config.js"

@@ -5,10 +5,10 @@
 import { type Clause, Criterion } from "../../authorization/criterion.js"
 import { CompiledRule } from "../../authorization/rule.js"
 
-// Beyond that a person reads no list, and every value costs a search.
+// Nobody reads longer lists, and every value costs a search.
 const MAX_TRIED = 24
 
-/** `matters`: whether the rule, cut down so, still makes the difference. */
+/** `matters`: whether the reduced rule still makes the difference. */
 export function narrowRule(rule: CompiledRule, matters: (narrower: CompiledRule) => boolean): CompiledRule {
   let best = rule
   for (const list of ["from", "to"] as const) {

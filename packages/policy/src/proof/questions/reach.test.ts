@@ -37,8 +37,8 @@ const noOps = policy("no-ops", {
   rules: [{ from: [{ source: { namespaces: ["ops"] } }], to: [{ operation: { paths: ["/a"] } }] }],
 })
 
-describe("a path that is asked for as a client sends it", () => {
-  it.each(["//a", "/x/../a", "/%61", "/a?q=1", "/./a", "/\\a"])("%s is the one that rules see", path => {
+describe("a path in the spelling that a client sends", () => {
+  it.each(["//a", "/x/../a", "/%61", "/a?q=1", "/./a", "/\\a"])("%s is normalised", path => {
     expect(said([readers], get(path))).toEqual(said([readers], get("/a")))
     expect(said([readers], get(path))).not.toEqual([])
   })
@@ -51,27 +51,27 @@ describe("a path that is asked for as a client sends it", () => {
     expect(said([readers], get(path))).not.toEqual([])
   })
 
-  it("is no other where only its last segment begins with a dot", () => {
+  it("keeps a last segment that begins with a dot", () => {
     expect(said([readers], get("/.*"))).not.toEqual(said([readers], get("/*")))
   })
 })
 
 describe("who can", () => {
-  it("be any caller, without conditions", () => {
+  it("is any caller, without conditions", () => {
     expect(said([], get("/a"))).toEqual(["any request from any caller"])
   })
 
-  it("be the callers of each rule, without those that other rules exclude", () => {
+  it("are the callers of each rule, without those that other rules exclude", () => {
     expect(said([readers, noOps], get("/a"))).toEqual(["GET from namespace app", "/a from cluster.local/ns/app/sa/a"])
     expect(said([readers], { to: [{ operation: { methods: ["POST"], paths: ["/c"] } }] })).toEqual([])
   })
 
-  it("be only who proves an identity, under STRICT", () => {
+  it("are only callers with an identity, in STRICT mode", () => {
     expect(said([strict], get("/a"))).toEqual(["any request from any caller, over mutual TLS"])
   })
 })
 
-it("says what an identity can reach", () => {
+it("reports what an identity can reach", () => {
   const asks = (principal: string): Rule => ({ from: [{ source: { principals: [principal] } }] })
   expect(said([readers, noOps], asks("cluster.local/ns/ops/sa/x"))).toEqual([
     "GET from namespace ops, except what rule 0 of `foo/no-ops` matches",
@@ -79,7 +79,7 @@ it("says what an identity can reach", () => {
   expect(said([readers], asks("cluster.local/ns/else/sa/x"))).toEqual([])
 })
 
-it("shows no way by a request that was not asked for", () => {
+it("shows no example that the question does not ask for", () => {
   const admin: Rule = { when: [{ key: "request.headers[:path]", values: ["/admin"] }] }
   const more: Rule = { when: [{ key: "request.headers[:path]", values: ["/admin", "/staff"] }] }
   const denied = policy("no", { action: "DENY", rules: [more] })

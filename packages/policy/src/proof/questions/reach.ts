@@ -30,14 +30,14 @@ import type { ProofWorkload } from "../workload.js"
 import { exceptionsOf, kindsOf } from "./describe-change.js"
 import { narrowRule } from "./narrow-rule.js"
 
-/** One way through. */
+/** One way to reach the workload. */
 export interface Way {
-  /** The ALLOW rule; undefined where no ALLOW policy applies and everything not denied passes. */
+  /** The ALLOW rule; undefined if no ALLOW policy applies and everything that is not denied is allowed. */
   readonly rule: RuleRef | undefined
   /** In words. */
   readonly callers: string
   readonly requests: string
-  /** In words: on which kinds of requests, which rules take something away, and what a provider may deny. */
+  /** In words: the kinds of requests, the rules that exclude some of them, and what a provider may deny. */
   readonly limits: readonly string[]
   /** Providers that may deny some or all of it. */
   readonly providers: readonly string[]
@@ -46,14 +46,14 @@ export interface Way {
 
 export interface Reach {
   readonly ways: readonly Way[]
-  /** Why there may be others; undefined where the list is complete. */
+  /** Why there may be other ways; undefined if the list is complete. */
   readonly undecided: string | undefined
 }
 
 export interface ReachOptions {
   readonly limits?: Limits
   readonly now: number
-  /** Identities under which something runs, of which witnesses name one where they can: `callersAmong`. */
+  /** Identities of running workloads, which witnesses name if possible: `callersAmong`. */
   readonly callers?: readonly string[]
   /** Gets the answer with its proof. */
   readonly reaches?: ReachRecord | undefined
@@ -63,7 +63,7 @@ export interface ReachRecord {
   reached(workload: ProofWorkload, asked: Rule, reach: Reach, proofs: Proofs): void
 }
 
-/** `asked`: the requests in question, written like a rule. `documents` must concern the workload. */
+/** `asked`: the requests in question, as a rule. `documents` must concern the workload. */
 export function reachOf(
   documents: readonly PolicyDocument[],
   workload: ProofWorkload,
@@ -99,10 +99,10 @@ function inPlainPaths(asked: Rule, mesh: MeshConfig): Rule {
 }
 
 function plainPath(value: string, { pathNormalization: mode, dialect }: MeshConfig): string {
-  // Templates and suffixes stand for many paths, and name segments as rules see them.
+  // Templates and suffixes match many paths and name segments as rules see them.
   if (!value.startsWith("/") || value.includes("{")) return value
   if (!value.endsWith("*")) return normalizeTarget(value, mode, dialect)?.path ?? value
-  // Of a prefix the last segment goes on: `/.*` is not `/*`.
+  // The last segment of a prefix may continue: `/.*` is not `/*`.
   const end = value.lastIndexOf("/") + 1
   return `${normalizePath(value.slice(0, end), mode, dialect) ?? value.slice(0, end)}${value.slice(end)}`
 }
@@ -157,7 +157,7 @@ class Ways {
     if (asked === undefined || stages === undefined) return
     const allowed: readonly (RuleRegion | undefined)[] = stages.closed ? stages.allow : [undefined]
     const about = joined(round.given, { needs: [[asked]], bans: [] })
-    // Whatever a provider answers: what it may deny it may allow as well.
+    // Independent of the provider's answer: it may allow everything that it may deny.
     const [through] = problemsOf({ ...stages, closed: false, custom: [] }, "allow")
     if (through === undefined) return
     const reached = joined(about, through)
@@ -197,7 +197,7 @@ class Ways {
     return solve(joined(problem, { needs: [[region]], bans: [] }), this.budget, this.#memo) !== undefined
   }
 
-  /** A request that passes whatever a provider answers, where there is one to prefer. */
+  /** A request that is allowed whatever a provider answers, if there is one. */
   #unasked(problem: Problem, asked: Region, asking: readonly RuleRegion[], frame: Frame): Witness | undefined {
     if (asking.length === 0) return undefined
     const sure = joined(problem, { needs: [], bans: asking })
@@ -205,7 +205,7 @@ class Ways {
     return solution && this.#replayed(sure, asked, solution, frame)
   }
 
-  /** The first of the requests that it can be shown as which passes and is one of those in question. */
+  /** The first request representing the solution that is allowed and is one of the requests in question. */
   #replayed(problem: Problem, asked: Region, solution: Assignment, frame: Frame): Witness | undefined {
     const { space, workload } = this.#arena
     const among = { callers: this.options.callers ?? [], budget: this.budget, memo: this.#memo }

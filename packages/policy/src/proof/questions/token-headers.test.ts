@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes of token rules that reach unchanged rules through headers: what is written to one, removed from one, or left.
+// Changes of token rules that affect unchanged rules through headers: headers that are written, removed or kept.
 
 import { describe, expect, it, test } from "vitest"
 import { mesh, policy, workload } from "../../authorization/testing/requests.js"
@@ -52,11 +52,11 @@ describe("a header that a token rule begins to write", () => {
     )
   })
 
-  it.each(["x_banned", "X.Banned"])("takes its other spelling %s from rules too", name => {
+  it.each(["x_banned", "X.Banned"])("hides its other spelling %s from rules too", name => {
     expect(compared({}, banned, deny(reads(name, "yes"))).changes).toMatchObject([{ from: "deny", to: "allow" }])
   })
 
-  it("changes nothing where no rule reads it", () => {
+  it("changes nothing if no rule reads it", () => {
     expect(compared({}, banned, deny(reads("x-other", "yes")))).toEqual(EQUAL)
   })
 })
@@ -88,12 +88,12 @@ describe("a header that the proxy writes itself", () => {
 describe("a token rule that forwards its token", () => {
   const forwards = { forwardOriginalToken: true }
 
-  it("changes nothing where no rule reads the header", () => {
+  it("changes nothing if no rule reads the header", () => {
     const rules: Rule[] = [{ from: [{ source: { requestPrincipals: ["a/*"] } }] }, { when: [reads("x-tier", "gold")] }]
     expect(compared({}, forwards, policy("allow", { rules }))).toEqual(EQUAL)
   })
 
-  test.each(["authorization", ":path"])("is never proved equal where a rule reads `%s`", name => {
+  test.each(["authorization", ":path"])("is never proved equal if a rule reads `%s`", name => {
     expect(compared({}, forwards, deny(reads(name, "*"))).result).not.toBe("equal")
   })
 
@@ -118,7 +118,7 @@ test.each<[string, Partial<JwtRule>, Partial<JwtRule>, Condition]>([
   expect(compared(before, after, deny(when)).result).not.toBe("equal")
 })
 
-it("does not prove equal what reads one header with and without a prefix", () => {
+it("does not prove rules equal that read one header with and without a prefix", () => {
   const [bare, prefixed] = [{ fromHeaders: [{ name: "x" }] }, { fromHeaders: [{ name: "x", prefix: "T " }] }]
   expect(compared(bare, prefixed).result).not.toBe("equal")
 })
@@ -135,7 +135,7 @@ describe("a request with two tokens", () => {
   }
   const claim = { key: "request.auth.claims[g]", values: ["v"] }
   const ofFirst = { key: "request.auth.claims[iss]", values: ["a"] }
-  // An ALLOW with such conditions matches no TCP connection, so that only HTTP could make a difference.
+  // An ALLOW rule with such conditions matches no TCP connection, so only HTTP could make a difference.
   const allowing = (...when: readonly (readonly Condition[])[]) =>
     policy("allow", { rules: [{ to: [{ operation: { paths: ["/"] } }] }, ...when.map(list => ({ when: [...list] }))] })
 
@@ -167,7 +167,7 @@ describe("a request with two tokens", () => {
   })
 })
 
-describe("a change of what becomes of an accepted token", () => {
+describe("a change of what happens to an accepted token", () => {
   const second = { issuer: "b", jwksUri: "https://b.example/keys" }
   const forwards = { forwardOriginalToken: true }
   const payload = { outputPayloadToHeader: "x-payload" }
@@ -189,7 +189,7 @@ describe("a change of what becomes of an accepted token", () => {
   })
 })
 
-describe("a change of whose tokens are accepted", () => {
+describe("a change of the accepted issuers", () => {
   const [a, b] = [{ issuer: "a" }, { issuer: "b", jwksUri: "https://b.example/keys" }]
   const atHeader = { fromHeaders: [{ name: "x-b" }] }
   const allowing = (...requestPrincipals: readonly string[]) =>
@@ -212,7 +212,7 @@ describe("a change of whose tokens are accepted", () => {
     expect(decided(before, after)).toMatchObject({ result: "different", undecided: undefined })
   })
 
-  it("is shown with two tokens where one does not show it", () => {
+  it("is shown with two tokens if one token does not show it", () => {
     const { changes } = decided([a], [a, b])
     expect(changes).toContainEqual(
       expect.objectContaining({
@@ -223,7 +223,7 @@ describe("a change of whose tokens are accepted", () => {
     )
   })
 
-  it("is shown where the claims of another token count", () => {
+  it("is shown if the claims of another token count", () => {
     const { changes } = decided([b], [b, { ...a, ...atHeader }], allowing("b/*"))
     expect(changes.map(({ from, to }) => `${from} → ${to}`)).toContain("allow → deny")
   })
@@ -239,7 +239,7 @@ describe("a change of whose tokens are accepted", () => {
     expect(changes).toContainEqual(expect.objectContaining({ from: "unauthenticated", to: "allow", witness: both }))
   })
 
-  it("is shown where a bad token is beside one that is required", () => {
+  it("is shown if an invalid token accompanies a required one", () => {
     const required = { ...b, ...atHeader, presence: "REQUIRED" } as const
     const { changes, undecided } = decided(
       [{ ...a, fromHeaders: [{ name: "x-a" }] }],
@@ -250,7 +250,7 @@ describe("a change of whose tokens are accepted", () => {
     expect(changes.map(({ from, to }) => `${from} → ${to}`)).toContain("unauthenticated → allow")
   })
 
-  it("is not proved where a cookie and its whole header are looked at", () => {
+  it("is not proved if rules read a cookie and its whole header", () => {
     const cookie = { ...a, presence: "REQUIRED", fromCookies: ["t"] } as const
     const whole = { ...cookie, fromHeaders: [{ name: "cookie" }] }
     expect(decided([whole], [cookie], policy("all", { rules: [{}] })).undecided).toContain(
@@ -291,7 +291,7 @@ describe("an invariant about a header that token rules change", () => {
     expect(verdict([both], withToken)).not.toBe("holds")
   })
 
-  it("does not hold where the header is there without the prefix of a token", () => {
+  it("does not hold if the header is sent without the prefix of a token", () => {
     const rule = tokens({ fromHeaders: [{ name: "x-token", prefix: "T " }, { name: "x-two" }] })
     const withToken = { from: [{ source: { requestPrincipals: ["*"] } }], when: [reads("x-token", "v")] }
     expect(verdict([rule], withToken)).not.toBe("holds")

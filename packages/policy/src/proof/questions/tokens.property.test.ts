@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Token rules against `judge`, with tokens that are really signed: whatever the proof calls equal, no request with any of
-// them tells apart.
+// Compares token rules with `judge`, using tokens that are really signed: no request with any of them distinguishes
+// sets that the proof reports as equal.
 
 import fc from "fast-check"
 import { expect, inject, it } from "vitest"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bans that many problems share are filed; each case is asked often enough that they are, and must be answered alike.
+// Bans that many problems share are indexed. Each case is queried often enough for that and must give the same result.
 
 import { expect, test } from "vitest"
 import { parseCidr } from "../../request/ip.js"
@@ -30,7 +30,7 @@ const from = (...blocks: string[]): Condition => ({
 })
 const not = (condition: Condition): Condition => ({ ...condition, negated: true })
 
-// Says more than a block, so that the ban is filed by it.
+// More specific than a block, so that the ban is indexed under it.
 const LONG = "/a/path/of/some/length"
 
 test.each<[string, Region, readonly Region[], boolean]>([
@@ -77,7 +77,7 @@ test.each<[string, Region, readonly Region[], boolean]>([
   ],
   ["a ban about something else", region(is(path, "/a")), [region(is(method, "GET"))], true],
 ])("%s", (_, need, others, solvable) => {
-  // Enough others that nothing is found by being the only one.
+  // Enough other bans that none is found only because it is alone.
   const bans = [...others, ...["x", "y", "z"].map(name => region(is(path, `/${name}/long/*`)))]
   const memo = new ClassMemo()
   for (let time = 0; time < 5; time++) {

@@ -6,7 +6,7 @@ import type { Dimension } from "../classes/dimension.js"
 import { headOf, type Mark } from "../classes/mark.js"
 import { type Condition, conditionKey, type Region } from "./formula.js"
 
-/** By dimension: lists of marks of each of which every solution bears one. */
+/** By dimension: lists of marks. Every solution matches at least one mark of each list. */
 export type Musts = ReadonlyMap<Dimension, readonly (readonly Mark[])[]>
 
 export class BanIndex {
@@ -25,7 +25,7 @@ export class BanIndex {
     this.#all = [...unique.values()].filter(canBan)
   }
 
-  /** A ban that holds wherever the region does. Where it is hard to see, it is not said. */
+  /** A ban that holds wherever the region does; undefined if that is hard to determine. */
   takerOf(region: Region, isTotal: (condition: Condition) => boolean): Region | undefined {
     if (this.keys.has(region.key)) return region
     const known = new Set(conditionsOf(region).map(conditionKey))
@@ -38,9 +38,9 @@ export class BanIndex {
     return undefined
   }
 
-  /** INVARIANT: every ban that a solution can lie in is among them. */
+  /** INVARIANT: the result contains every ban that can match a solution. */
   touching(musts: Musts): readonly Region[] {
-    // Filing pays only for bans that many problems share.
+    // Indexing pays only for bans that many problems share.
     if (++this.#asked === WORTH_FILING) for (const ban of this.#all) this.#file(ban)
     if (this.#asked < WORTH_FILING || musts.size === 0) return this.#all
     const found = [...this.#unfiled]
@@ -52,7 +52,7 @@ export class BanIndex {
     return found
   }
 
-  /** Under the condition that says the most, or under none. */
+  /** Indexes the ban under its most specific condition, or under none. */
   #file(ban: Region): void {
     let best: { readonly condition: Condition; readonly heads: readonly string[] } | undefined
     let longest = 0
@@ -80,17 +80,17 @@ export class BanIndex {
 
 const WORTH_FILING = 3
 
-/** Whether a ban says anything that the search can follow. */
+/** Whether the search models anything that the ban says. */
 function canBan({ groups }: Region): boolean {
   return groups.every(parts => parts.some(({ opaque }) => !opaque))
 }
 
-/** What holds of every request of the region. */
+/** What holds for every request of the region. */
 function conditionsOf({ groups }: Region): readonly Condition[] {
   return groups.filter(parts => parts.length === 1).flatMap(parts => parts[0]?.conditions ?? [])
 }
 
-/** What every request of the region bears, of attributes with one value. */
+/** The conditions on single-valued attributes that every request of the region meets. */
 function certainOf(region: Region): readonly Condition[] {
   return conditionsOf(region).filter(({ dimension, negated }) => !negated && !dimension.several)
 }
@@ -116,7 +116,7 @@ class HeadIndex {
     for (const ban of this.#all) found.push(ban)
   }
 
-  /** Bans one of whose heads begins with one of these, or the other way round. */
+  /** Adds bans with a head that begins with one of these heads, or the other way round. */
   collect(heads: readonly string[], found: Region[]): void {
     const seen = new Set<Region>()
     const take = (head: string): void => {

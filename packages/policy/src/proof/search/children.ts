@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The distinct ways to assign a dimension, as far as the open parts distinguish them. Only values that a need requires or
-// that avoid a ban are worth trying: any other value helps no need and avoids no ban.
+// The distinct ways to assign a dimension, as far as the open parts distinguish them. Only values that a need requires
+// or that avoid a ban are tried: no other value helps.
 
 import { type Budget, Exhausted } from "../budget.js"
 import type { Dimension, Value, ValueClass } from "../classes/dimension.js"
@@ -8,27 +8,27 @@ import type { Mark } from "../classes/mark.js"
 import type { ClassMemo } from "./class-memo.js"
 import type { Condition } from "./formula.js"
 
-/** A condition on the dimension, of one open part. */
+/** A condition of one open part on the dimension. */
 export interface OpenCondition {
   readonly part: number
   readonly condition: Condition
   readonly ofNeed: boolean
-  /** Nothing else keeps the ban of this condition from holding. */
+  /** The ban holds unless this condition fails. */
   readonly fatal: boolean
 }
 
 export interface Child {
   readonly value: Value
-  /** Positions of the conditions one of whose marks the value bears: positive ones hold, negated ones fail. */
+  /** Positions of the conditions with a mark that the value matches: positive ones hold, negated ones fail. */
   readonly borne: ReadonlySet<number>
-  /** The higher, the more bans have fallen and the fewer needs. */
+  /** Higher if the value excludes more bans and fails fewer needs. */
   readonly promise: number
 }
 
 const MAX_COMBINATIONS = 1 << 14
 const NEED = 1_000
 
-/** The most promising first; without those in which a ban is sure to hold. */
+/** The most promising first, without those for which a ban is certain to hold. */
 export function childrenOf(
   dimension: Dimension,
   open: readonly OpenCondition[],
@@ -36,7 +36,7 @@ export function childrenOf(
   budget: Budget,
 ): readonly Child[] {
   const { marks, naming } = collected(open, memo)
-  // Where only bans ask, and each for something to be there, nothing is better than a value that none of them asks for.
+  // If only bans have conditions, and all of them positive, a value that matches none of them is best.
   if (open.every(({ ofNeed, condition }) => !ofNeed && !condition.negated)) {
     budget.spend(1 + (marks.length >>> 4))
     const unmarked = dimension.unmarked(marks)
@@ -67,7 +67,7 @@ export function childrenOf(
   return [...children.values()].sort((a, b) => b.promise - a.promise)
 }
 
-/** Marks that no solution bears: a ban waits for nothing else. */
+/** Marks that no solution matches, because nothing else would prevent a ban. */
 function deadlyMarks(open: readonly OpenCondition[], naming: readonly (readonly number[])[]): ReadonlySet<number> {
   const deadly = new Set<number>()
   for (const [mark, positions] of naming.entries()) {
@@ -98,14 +98,14 @@ function collected(open: readonly OpenCondition[], memo: ClassMemo): Collected {
   return { marks: sorted.map(([, { mark }]) => mark), naming: sorted.map(([, { naming }]) => naming) }
 }
 
-/** What it is worth that the value bears a mark of this condition. */
+/** The benefit of a value that matches a mark of this condition. */
 function weight(open: OpenCondition | undefined): number {
   if (open === undefined) return 0
   const helps = open.ofNeed ? NEED : -1
   return open.condition.negated ? -helps : helps
 }
 
-/** Marks that a need asks for, or that keep a ban from holding. */
+/** Marks that a need requires, or that prevent a ban. */
 function useful(open: readonly OpenCondition[], naming: readonly (readonly number[])[]): ReadonlySet<number> {
   const wanted = new Set<number>()
   for (const [mark, positions] of naming.entries()) {
@@ -130,7 +130,7 @@ function combinations(
       const together = [...new Set([...union.matched, ...matched])].sort((a, b) => a - b)
       const key = together.join()
       if (unions.has(key)) continue
-      // Ends in an honest "not decided" long before memory does.
+      // Reports "not decided" long before memory runs out.
       if (unions.size >= MAX_COMBINATIONS) throw new Exhausted("there are too many combinations of values")
       unions.set(key, { matched: together, value: [...union.value, typeof value === "string" ? value : ""] })
     }

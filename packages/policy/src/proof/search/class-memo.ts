@@ -13,7 +13,7 @@ export class ClassMemo {
   readonly #byKey = new Map<string, number>()
   readonly #totals = new Map<string, boolean>()
 
-  /** INVARIANT: marks of equal key have one number. */
+  /** INVARIANT: marks with equal keys have the same number. */
   numberOf(mark: Mark): number {
     let number = this.#byMark.get(mark)
     if (number === undefined) {
@@ -24,7 +24,7 @@ export class ClassMemo {
     return number
   }
 
-  /** `marks` in the order of their numbers. */
+  /** `marks` must be sorted by their numbers. */
   classes(dimension: Dimension, marks: readonly Mark[], budget: Budget): readonly ValueClass[] {
     let known = this.#known.get(dimension)
     if (known === undefined) {
@@ -40,7 +40,7 @@ export class ClassMemo {
     return classes
   }
 
-  /** Whether the condition holds of every value that there is. */
+  /** Whether every possible value meets the condition. */
   isTotal(condition: Condition, budget: Budget): boolean {
     const { dimension, negated, marks } = condition
     if (negated || dimension.several) return false

@@ -5,7 +5,7 @@
 import type { Dimension } from "../classes/dimension.js"
 import type { Mark } from "../classes/mark.js"
 
-/** Holds where the value bears one of the marks or, negated, none of them. Absent bears none. */
+/** Holds if the value matches one of the marks or, when negated, none of them. An absent value matches none. */
 export interface Condition {
   readonly dimension: Dimension
   readonly negated: boolean
@@ -16,26 +16,26 @@ export interface Condition {
 export interface Part {
   readonly conditions: readonly Condition[]
   /**
-   * Something beside the conditions is asked that the search cannot follow. As a need the part then stands for more than
-   * it says and as a ban for nothing, so that "there is no such request" stays true; a request that is found is replayed.
+   * The part also has a condition that the search does not model. In a need it counts as met, and in a ban the part
+   * never holds, so that "there is no such request" stays true; a request that is found is replayed.
    */
   readonly opaque: boolean
 }
 
-/** Matches where every group has a part that holds. */
+/** Matches if every group has a part that holds. */
 export interface Region {
-  /** INVARIANT: regions of equal key match the same requests. */
+  /** INVARIANT: regions with equal keys match the same requests. */
   readonly key: string
   readonly groups: readonly (readonly Part[])[]
 }
 
-/** A request must lie in one region of each need, and in no ban. */
+/** A request must match one region of each need, and no ban. */
 export interface Problem {
   readonly needs: readonly (readonly Region[])[]
   readonly bans: readonly Region[]
 }
 
-/** Solved by what solves all of them. */
+/** A problem with the solutions that all of these problems share. */
 export function joined(...problems: readonly Problem[]): Problem {
   return { needs: problems.flatMap(({ needs }) => needs), bans: problems.flatMap(({ bans }) => bans) }
 }
@@ -51,7 +51,7 @@ export function keyOf(groups: Region["groups"]): string {
   return groups.map(parts => `(${together(parts.map(partKey), "|")})`).join("&")
 }
 
-/** In whatever order they were. Most are alone, of thousands. */
+/** Does not depend on the order of the keys. Of thousands, most are alone. */
 function together(keys: readonly string[], joint: string): string {
   return keys.length === 1 ? (keys[0] ?? "") : [...new Set(keys)].sort().join(joint)
 }

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes down why a problem has no solution, so that another program can follow it: a case split whose leaves are a need that
-// cannot be met or a ban that holds. Equal steps are written once. Nothing of it is read by the search.
+// Records why a problem has no solution, so that another program can follow it: a case split whose leaves are a need
+// that cannot be met or a ban that holds. Equal steps are written once. The search does not read the log.
 
 import type { Dimension, Value } from "../classes/dimension.js"
 import type { Region } from "./formula.js"
 
 type Label = (region: Region) => string
 
-/** As a certificate has it. */
+/** The form that a certificate contains. */
 export interface Refutation {
   /** Regions of needs, each with a ban that holds wherever it does. */
   readonly covered: readonly (readonly [region: string, ban: string])[]
-  /** Each refers to earlier ones; the last is the whole. */
+  /** Each node refers to earlier ones; the last one is the whole refutation. */
   readonly nodes: readonly string[]
 }
 
-/** How many characters may still be written, for the proofs of one answer. */
+/** The number of characters that may still be written, for the proofs of one answer. */
 export interface Room {
   characters: number
 }
@@ -27,13 +27,13 @@ export class RefutationLog implements Refutation {
   readonly #room: Room
   readonly #known = new Map<string, number>()
 
-  /** Where there is no room left, nothing more is written, and `room` is negative. */
+  /** If there is no room left, nothing more is written, and `room` is negative. */
   constructor(label: Label, room: Room) {
     this.#label = label
     this.#room = room
   }
 
-  /** A ban of the region's own key is seen without being told. */
+  /** A ban with the same key as the region is not recorded, because it is obvious. */
   cover(region: Region, ban: Region): void {
     if (region.key === ban.key) return
     const pair = [this.#label(region), this.#label(ban)] as const

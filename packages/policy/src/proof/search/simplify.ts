@@ -10,13 +10,13 @@ import type { Condition, Part, Problem, Region } from "./formula.js"
 import type { RefutationLog } from "./refutation-log.js"
 
 export interface Simplified extends Problem {
-  /** Of each need, which one of the problem's it was. */
+  /** The index of each remaining need in the original problem. */
   readonly origins: readonly number[]
 }
 
 /**
- * The same problem with less in it, or undefined where nothing can solve it. `isTotal`: holds of every value. The log gets
- * what is left out and does not follow from one look at the needs.
+ * A smaller problem with the same solutions, or undefined if it has none. `isTotal`: whether every value meets a
+ * condition. The log gets the parts that are left out and are not obvious from the needs.
  */
 export function simplified(
   { needs, bans }: Problem,
@@ -27,7 +27,8 @@ export function simplified(
   const kept: (readonly Region[])[] = []
   const origins: number[] = []
   for (const [at, need] of needs.entries()) {
-    // A region that is forbidden whole is no way to meet a need. One that is opaque is the same request's either way.
+    // A region that a ban covers entirely cannot meet a need, even if it is opaque: region and ban are about one
+    // request.
     const open = need.filter(region => {
       const taker = index.takerOf(region, isTotal)
       if (taker !== undefined) log?.cover(region, taker)
@@ -54,7 +55,7 @@ function unmet(need: number, log: RefutationLog | undefined): undefined {
   return undefined
 }
 
-// Many problems have the same bans: one for each rule that changed.
+// Many problems share the same bans: there is one problem for each rule that changed.
 const indexes = new WeakMap<readonly Region[], BanIndex>()
 
 function indexOf(bans: readonly Region[]): BanIndex {
@@ -68,11 +69,11 @@ function indexOf(bans: readonly Region[]): BanIndex {
 
 class Must {
   readonly byDimension = new Map<Dimension, (readonly Mark[])[]>()
-  /** The position of a need that contradicts the others; undefined where none does. */
+  /** The position of a need that contradicts the others; undefined if there is none. */
   conflict: number | undefined
 }
 
-/** What holds of every solution: the positive conditions of needs that leave no choice. */
+/** What holds for every solution: the positive conditions of needs that leave no choice. */
 function certain(needs: readonly (readonly Region[])[]): Must {
   const must = new Must()
   for (const [at, need] of needs.entries()) {
@@ -101,7 +102,7 @@ function partCanMeet({ conditions }: Part, must: Must): boolean {
   return true
 }
 
-/** Of several values one may bear each mark, so only a single value can be torn apart. */
+/** In a multi-valued dimension, different values may match different marks, so only single values can contradict. */
 function agrees({ dimension, negated, marks }: Condition, must: Must): boolean {
   if (negated || dimension.several) return true
   const known = must.byDimension.get(dimension)

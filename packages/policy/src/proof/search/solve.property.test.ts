@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small problems against trying every request: what a search finds must solve its problem, and where it finds nothing
-// nothing must. Many needs share one list of bans, as rules of one change do, so that bans are filed and looked up too.
+// Compares the search on small problems with trying every request: a solution must solve its problem, and no result
+// must mean that there is no solution. Many needs share one list of bans, as the rules of one change do, so that the
+// ban index is used.
 
 import fc from "fast-check"
 import { expect, inject, it } from "vitest"
@@ -20,7 +21,7 @@ const BLOCKS = ["10.0.0.0/8", "10.1.0.0/16", "10.1.1.1/32", "0.0.0.0/0", "::/0",
 const GROUPS = ["a", "b*", "*"]
 const PORTS = ["80", "81"]
 
-/** Every text of up to five characters that patterns tell apart, and one they do not. */
+/** Every text of up to five characters that patterns distinguish, and one that they do not. */
 const ALL_TEXTS = ["", "/", "a", "b", "z"].reduce<string[]>(
   all => [...new Set(all.flatMap(text => ["", "/", "a", "b", "z"].map(unit => text + unit)))],
   [""],
@@ -126,7 +127,7 @@ const lies = ({ groups: all }: NaiveRegion, at: ReadonlyMap<Axis, Value>): boole
     ),
   )
 
-/** All requests that the problem tells apart. */
+/** All requests that the problem distinguishes. */
 function requests(): readonly ReadonlyMap<Axis, Value>[] {
   let all: readonly ReadonlyMap<Axis, Value>[] = [new Map()]
   for (const axis of AXES) {
@@ -136,7 +137,7 @@ function requests(): readonly ReadonlyMap<Axis, Value>[] {
   return all
 }
 
-it("finds a solution exactly where there is one", { timeout: 180_000 * inject("effort") }, () => {
+it("finds a solution exactly if there is one", { timeout: 180_000 * inject("effort") }, () => {
   const all = requests()
   const seen = { found: 0, none: 0 }
   assertUntilSeen(
@@ -152,7 +153,7 @@ it("finds a solution exactly where there is one", { timeout: 180_000 * inject("e
           seen[solution === undefined ? "none" : "found"]++
           if (solution === undefined) expect(all.some(solves)).toBe(false)
           else {
-            // What it leaves open may have any value.
+            // A dimension without an assignment may have any value.
             const at = new Map(AXES.map(axis => [axis, solution.get(axis.dimension) ?? axis.values.at(-1)]))
             expect(solves(at)).toBe(true)
           }

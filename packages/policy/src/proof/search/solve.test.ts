@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cuts of the search, one by one: each case has a solution, or none, that a search with that cut broken would miss.
+// Tests each cut of the search separately: each case has a result that a search with a faulty cut would miss.
 
 import { describe, expect, it, test } from "vitest"
 import { Budget, Exhausted } from "../budget.js"
@@ -83,7 +83,7 @@ describe("the search finds", () => {
   })
 })
 
-describe("the search proves that there is nothing", () => {
+describe("the search proves that there is no solution", () => {
   test.each<[string, Problem]>([
     ["where a ban takes a need whole", problem([[region(is(path, "/a"))]], region(is(path, "/a")))],
     [
@@ -103,7 +103,7 @@ describe("the search proves that there is nothing", () => {
   })
 })
 
-it("takes a part that it cannot follow for met in a need and for void in a ban", () => {
+it("treats a part that it does not model as met in a need and as never met in a ban", () => {
   const dark: Region = { key: "dark", groups: [[{ conditions: [is(path, "/a")], opaque: true }]] }
   expect(found(problem([[dark]]))).toMatchObject({ path: "/a" })
   expect(found(problem([[region(is(path, "/a"))]], { ...dark, key: "other" }))).toMatchObject({ path: "/a" })
@@ -111,7 +111,7 @@ it("takes a part that it cannot follow for met in a need and for void in a ban",
   expect(found(problem([[region(is(path, "/a"))]], half))).toMatchObject({ path: "/a" })
 })
 
-it("gives up where the budget does not suffice, instead of saying that there is nothing", () => {
+it("gives up if the budget is too small, instead of reporting no solution", () => {
   const asked = problem([[region(is(path, "/a*"))]], region(is(path, "/a")))
   expect(() => solve(asked, new Budget({ steps: 3 }))).toThrow(Exhausted)
   let now = 0

@@ -12,12 +12,12 @@ import type { Part, Problem, Region } from "./formula.js"
 import type { RefutationLog } from "./refutation-log.js"
 import { type Simplified, simplified } from "./simplify.js"
 
-/** A value for every dimension that matters; any other may have any value. */
+/** Values for the dimensions that matter; the others may have any value. */
 export type Assignment = ReadonlyMap<Dimension, Value>
 
 /**
- * Undefined where no request solves the problem; the log then has the proof. Throws `Exhausted` where the budget does not
- * suffice to know.
+ * Undefined if no request solves the problem; the log then contains the proof. Throws `Exhausted` if the budget is too
+ * small to decide.
  */
 export function solve(
   problem: Problem,
@@ -30,13 +30,13 @@ export function solve(
   return simple === undefined ? undefined : new Search(simple, budget, memo, log).run()
 }
 
-/** A region by its parts' numbers. */
+/** A region, as the numbers of its parts. */
 interface Numbered {
   readonly region: Region
   readonly groups: readonly (readonly number[])[]
 }
 
-/** What `#visit` returns where it found a solution; else it is the number of the proof that there is none. */
+/** `#visit` returns this if it found a solution, and otherwise the number of the proof that there is none. */
 const SOLVED = -1
 
 class Search {
@@ -56,7 +56,7 @@ class Search {
     this.#log = log
     this.#origins = origins
     this.#needs = needs.map(need => need.map(region => this.#number(region, () => true)))
-    // A part that the search cannot follow bans nothing: see `Part.opaque`.
+    // A part that the search does not model bans nothing: see `Part.opaque`.
     this.#bans = bans.map(ban => this.#number(ban, part => !part.opaque))
   }
 
@@ -96,14 +96,14 @@ class Search {
     return proof
   }
 
-  /** Bans for which values were left out. */
+  /** The bans because of which values were left out. */
   #fatal(conditions: readonly OpenCondition[], bans: readonly Numbered[]): readonly Region[] {
     const fatal = new Set(conditions.filter(one => one.fatal).map(({ part }) => part))
     if (fatal.size === 0) return []
     return bans.filter(({ groups }) => groups.some(parts => parts.some(part => fatal.has(part)))).map(ban => ban.region)
   }
 
-  /** Every group has a part that holds and asks nothing more. */
+  /** Whether every group has a part that holds without further conditions. */
   #isCertain({ groups }: Numbered, open: BitSet): boolean {
     return groups.every(parts => parts.some(part => open.has(part) && this.#isSettled(part)))
   }
@@ -113,7 +113,7 @@ class Search {
     return true
   }
 
-  /** The dimension that needs leave the least choice in; of others, the one with the fewest conditions. */
+  /** The dimension for which needs leave the least choice; otherwise the one with the fewest conditions. */
   #next(open: BitSet, bans: readonly Numbered[]): readonly [Dimension | undefined, readonly OpenCondition[]] {
     const byDimension = new Map<Dimension, OpenCondition[]>()
     const collect = (part: number, ofNeed: boolean, alone: boolean): void => {
@@ -145,7 +145,7 @@ class Search {
     return 1 + conditions.length + (narrowed ? 0 : 1_000_000) + (dimension.several ? 1_000 : 0)
   }
 
-  /** INVARIANT: equal keys have the same solutions: the same parts are open, and the same dimensions are unsettled. */
+  /** INVARIANT: equal keys have the same solutions: the same parts are open, and the same dimensions are unassigned. */
   #keyOf(open: BitSet, bans: readonly Numbered[]): string {
     const relevant: number[] = []
     for (const need of this.#needs) eachPart(need, part => open.has(part) && relevant.push(part))
@@ -160,7 +160,10 @@ class Search {
   }
 }
 
-/** Only bans ask, and there is a value that none of them asks for: taking it costs nothing and ends them all. */
+/**
+ * Only bans have conditions here, and some value meets none of them: choosing it costs nothing and excludes all of
+ * them.
+ */
 function isAvoidable(dimension: Dimension, conditions: readonly OpenCondition[]): boolean {
   for (const { ofNeed, condition } of conditions) if (ofNeed || condition.negated) return false
   return dimension.unmarked(conditions.flatMap(({ condition }) => condition.marks)) !== undefined

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generates pairs of similar policy sets, of which some decide alike and some do not, and requests to them.
+// Generates pairs of similar policy sets, some of which decide alike, and requests to them.
 
 import fc from "fast-check"
 import { policies, requestsIn } from "../../authorization/testing/arbitraries.js"
@@ -41,7 +41,7 @@ const editRules =
 
 const EDITS: readonly Edit[] = [
   set => set,
-  // Say the same in other words.
+  // These edits keep the meaning and change the words.
   editRules(rules => rules.toReversed()),
   editRules((rules, n) => [...rules, ...rules.slice(n % 3)]),
   editRules(rules =>
@@ -54,7 +54,7 @@ const EDITS: readonly Edit[] = [
       from.length > 1 ? from.map(one => ({ ...rest, from: [one] })) : [{ ...rest, from }],
     ),
   ),
-  // Say something else.
+  // These edits change the meaning.
   editRules((rules, n) => rules.filter((_, index) => index !== n % Math.max(1, rules.length))),
   editRules((rules, n) =>
     rules.map((rule, index) => (index === n % Math.max(1, rules.length) ? { ...rule, when: [] } : rule)),
@@ -71,7 +71,9 @@ export const pairs: fc.Arbitrary<readonly [readonly AuthorizationPolicy[], reado
   .tuple(policies, policies, fc.nat({ max: EDITS.length - 1 }), fc.nat())
   .map(([before, other, edit, index]) => [before, (EDITS[edit] ?? (set => set))(before, other, index)])
 
-/** As frames allow them: plaintext names no server, and the client of a TCP connection is its peer. */
+/**
+ * Corrects attributes as frames require: plaintext has no server name, and the client of a TCP connection is its peer.
+ */
 export const possibleIn = (config: MeshConfig): fc.Arbitrary<Attributes> =>
   requestsIn(config).map(attributes =>
     attributes.http === undefined

@@ -142,7 +142,7 @@ export const sets: fc.Arbitrary<readonly PolicyDocument[]> = parts.map(documents
 
 type Edit = (parts: Parts, other: Parts) => Parts
 
-/** One field of a token rule another, so that most of the two sides is the same. */
+/** Fields of a token rule that are edited one at a time, so that most of the two sides stays the same. */
 const FIELDS = ["outputClaimToHeaders", "outputPayloadToHeader", "forwardOriginalToken", "fromHeaders", "fromCookies"]
 const MORE_FIELDS = ["fromParams", "spaceDelimitedClaims", "audiences", "presence", "issuer", "requireExpiration"]
 const fieldEdits = [...FIELDS, ...FIELDS, ...MORE_FIELDS].map(
@@ -165,7 +165,7 @@ const EDITS: readonly Edit[] = [
   (set, { allow }) => ({ ...set, allow: [...set.allow, ...allow] }),
 ]
 
-/** Near to each other, so that some decide alike and some do not. */
+/** Similar pairs, so that some decide alike and some do not. */
 export const pairs: fc.Arbitrary<readonly [readonly PolicyDocument[], readonly PolicyDocument[]]> = fc
   .record({ set: parts, other: parts, edit: fc.nat({ max: EDITS.length - 1 }), modes: fc.tuple(mode(), mode()) })
   .map(({ set, other, edit, modes: [one, two] }) => [
@@ -251,7 +251,7 @@ export const sent: fc.Arbitrary<Sent> = fc
     }
   })
 
-/** `program` with replay keys, as `policySide` compiles it. */
+/** `program` must have replay keys, as `policySide` compiles it. */
 export function judged(
   program: Program,
   { connection, request }: Sent,

@@ -5,8 +5,8 @@ import { expect } from "vitest"
 const TURNS = 10
 
 /**
- * Tries a property, and again where an answer that it counts in `seen` did not come: chance alone may leave one out, and each
- * must have been put to the test.
+ * Checks a property, and checks it again while some answer that it counts in `seen` is missing: random cases may never
+ * produce one, and each answer must have been tested.
  */
 export function assertUntilSeen<Values, Answers extends Readonly<Record<string, number>>>(
   property: fc.IProperty<Values>,
