@@ -84,7 +84,7 @@ describe.each([
           prover: { review: async question => reviewOf(mesh, question) },
           cutOff: () => [],
           caughtUp: async () => false,
-          isGoing: async () => false,
+          isBeingDeleted: async () => false,
         },
         namespaceLabels: () => ({}),
         portsBehind: () => undefined,

@@ -132,7 +132,7 @@ beforeAll(async () => {
   const onError = (key: string, error: unknown): never => expect.unreachable(`${key}: ${String(error)}`)
   const presence = new DeclaredPresence({ client, pods, names, replica: "r1", onError, graceMs: 200 })
   const routes = { serves: () => false, watch: () => expect.unreachable("nobody asks for routes") }
-  const readAnew = async (): Promise<void> => {
+  const readAgain = async (): Promise<void> => {
     await Promise.all([...Object.values(sources), pods].map(copy => copy.refresh()))
     views.settle()
   }
@@ -144,7 +144,7 @@ beforeAll(async () => {
     proxies,
     routes,
     presence,
-    readAnew,
+    readAgain,
   })
   stops.push(
     () => presence.stop(),

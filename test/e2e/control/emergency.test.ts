@@ -4,7 +4,7 @@
 // fail.
 
 import { afterAll, beforeAll, expect, it } from "vitest"
-import { laborious } from "../../../packages/control/src/proofs/testing/documents.js"
+import { slowPolicies } from "../../../packages/control/src/proofs/testing/documents.js"
 import { names } from "./support/cluster-api.js"
 import { Mesh, policy } from "./support/mesh.js"
 
@@ -12,7 +12,7 @@ const TENANTS = ["evil-1", "evil-2", "evil-3", "evil-4", "evil-5", "evil-6", "ev
 let mesh: Mesh
 
 const always = [{ name: "reachable", to: [{ operation: { paths: ["/*"] } }] }]
-const worst = (namespace: string) => laborious(namespace, 6)
+const worst = (namespace: string) => slowPolicies(namespace, 6)
 
 beforeAll(async () => {
   // The production default, so that only proofs can cause a delay here.

@@ -218,7 +218,7 @@ export class SmallWorld {
       wake: typeUrl => session.wake(typeUrl),
       session: this.#sessionOf(this.#proxies.connect(KEY)),
       held: this.#options.bug === "served although it lags" ? new Map() : new Map(this.#held),
-      host: { enforcing: () => undefined, readAnew: done => void this.#reads.push(done), closed: () => undefined },
+      host: { enforcing: () => undefined, readAgain: done => void this.#reads.push(done), closed: () => undefined },
     })
     const session: DeltaSession = new DeltaSession({
       subscriber: {

@@ -2,7 +2,7 @@
 import type { PolicyDocument } from "@merlon/policy/resources"
 import { expect, it } from "vitest"
 import type { RemovalQuestion, ReviewQuestion } from "../proofs/question.js"
-import { document, INVARIANT, laborious, MESH, OPEN, OPS, SHADOW } from "../proofs/testing/documents.js"
+import { document, INVARIANT, MESH, OPEN, OPS, SHADOW, slowPolicies } from "../proofs/testing/documents.js"
 import { policyOf, viewsStage } from "../snapshot/testing/views-stage.js"
 import { assessed } from "./assessment.js"
 
@@ -24,7 +24,7 @@ function stage(...documents: readonly PolicyDocument[]) {
     },
     cutOff: () => [],
     caughtUp: async () => false,
-    isGoing: async () => false,
+    isBeingDeleted: async () => false,
   }
   return { late, asked }
 }
@@ -71,7 +71,7 @@ it.each([
     WARNED,
   ],
   ["stores STRICT", [OPS, INVARIANT], strict, WARNED],
-  ["stores an operator's DENY, whatever tenants have", [...laborious("foo"), INVARIANT], rootDeny, WARNED],
+  ["stores an operator's DENY, whatever tenants have", [...slowPolicies("foo"), INVARIANT], rootDeny, WARNED],
 ])("if the time budget runs out: %s", async (_, documents, after, expected) => {
   expect(await assessed({ ...create, object: after }, after, stage(...documents).late)).toEqual(expected)
 })

@@ -22,7 +22,7 @@ export interface AssessmentOptions {
   /** Whether our copy of the invariants was out of date and no longer is, so that a second review is worthwhile. */
   readonly caughtUp: () => Promise<boolean>
   /** Whether the namespace is being deleted, as the API server currently reports. */
-  readonly isGoing: (namespace: string) => Promise<boolean>
+  readonly isBeingDeleted: (namespace: string) => Promise<boolean>
 }
 
 export async function assessed(
@@ -35,7 +35,7 @@ export async function assessed(
   const changed = operation !== "UPDATE" || !meansTheSame(object, oldObject, mesh.names)
   const answer = await reviewed({ ask: "review", after, changed }, options)
   const before = inForce(policyKey(kind, metadata.namespace, metadata.name), options)
-  return changed ? weighed(answer, { before, after }, options) : saidOf(answer)
+  return changed ? assessmentOf(answer, { before, after }, options) : saidOf(answer)
 }
 
 /** Drops rejections that are based on an invariant which is no longer stored. */
@@ -49,7 +49,7 @@ export async function reviewed(
 }
 
 /** The findings, or the fact that the result is unknown. */
-export function weighed(
+export function assessmentOf(
   answer: Assessment | NotDecided,
   change: ChangedPolicy,
   options: AssessmentOptions,

@@ -3,7 +3,7 @@ import type { PolicyDocument } from "@merlon/policy/resources"
 import { expect, it } from "vitest"
 import { Answering } from "../proofs/answering.js"
 import type { NotDecided } from "../proofs/prover.js"
-import { document, INVARIANT, MESH, newsOf, OPS, SHADOW } from "../proofs/testing/documents.js"
+import { changesOf, document, INVARIANT, MESH, OPS, SHADOW } from "../proofs/testing/documents.js"
 import { policyOf, viewsStage } from "../snapshot/testing/views-stage.js"
 import { assessedDeletion } from "./deletion.js"
 import { type AdmissionRequest, NAMESPACE_CONTROLLER } from "./review.js"
@@ -16,7 +16,7 @@ function stage(documents: readonly PolicyDocument[], more: { going?: boolean; la
     policies.set(kind, policyOf(kind, `${metadata.namespace}/${metadata.name}`, spec))
   }
   const answering = new Answering(MESH)
-  answering.take(newsOf(...documents))
+  answering.take(changesOf(...documents))
   return {
     mesh: MESH,
     policies,
@@ -26,7 +26,7 @@ function stage(documents: readonly PolicyDocument[], more: { going?: boolean; la
     },
     cutOff: () => ["somebody is cut off"],
     caughtUp: async () => false,
-    isGoing: async () => more.going === true,
+    isBeingDeleted: async () => more.going === true,
   }
 }
 
@@ -134,12 +134,12 @@ it.each([
 it("does not rely on a policy that is being deleted for an invariant", async () => {
   const [first, second] = ["first", "second"].map(name => document("AuthorizationPolicy", name, OPS.spec))
   if (first === undefined || second === undefined) throw new Error("there are two")
-  const news = newsOf(first, second, INVARIANT)
+  const changes = changesOf(first, second, INVARIANT)
   const removal = (answering: Answering) =>
     answering.answer({ ask: "removal", key: "AuthorizationPolicy/foo/second", namespace: "foo" }, () => false)
   const answering = new Answering(MESH)
-  answering.take(news)
+  answering.take(changes)
   expect(removal(answering)).toMatchObject({ rejections: [] })
-  answering.take({ ...news, documents: [["AuthorizationPolicy/foo/first", first, true]] })
+  answering.take({ ...changes, documents: [["AuthorizationPolicy/foo/first", first, true]] })
   expect(removal(answering)).toMatchObject({ rejections: [BROKEN] })
 })

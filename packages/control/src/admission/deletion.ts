@@ -6,7 +6,7 @@
 
 import type { Assessment } from "@merlon/policy/proof"
 import { policyKey } from "../policies/stored-policy.js"
-import { type AssessmentOptions, inForce, reviewed, weighed } from "./assessment.js"
+import { type AssessmentOptions, assessmentOf, inForce, reviewed } from "./assessment.js"
 import { type AdmissionRequest, NAMESPACE_CONTROLLER, nameOf } from "./review.js"
 
 const NOTHING: Assessment = { rejections: [], warnings: [] }
@@ -19,7 +19,7 @@ export async function assessedDeletion(request: AdmissionRequest, options: Asses
   // A policy that we do not know yet has not been in effect anywhere.
   if (before === undefined) return NOTHING
   const answer = await reviewed({ ask: "removal", key, namespace }, options)
-  const assessment = weighed(answer, { before, after: undefined }, options)
+  const assessment = assessmentOf(answer, { before, after: undefined }, options)
   // Queried only if it matters: policies of a namespace that is being deleted may be deleted one by one, also by users.
-  return assessment.rejections.length > 0 && (await options.isGoing(namespace)) ? NOTHING : assessment
+  return assessment.rejections.length > 0 && (await options.isBeingDeleted(namespace)) ? NOTHING : assessment
 }

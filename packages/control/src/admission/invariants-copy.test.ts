@@ -51,7 +51,7 @@ it("reviews only a rejection again", async () => {
   const question = { ask: "removal", key: "AuthorizationPolicy/foo/ops", namespace: "foo" } as const
   const asking = async (answers: string[][], behind: boolean) => {
     const prover = { review: async () => ({ rejections: answers.shift() ?? ["asked too often"], warnings: [] }) }
-    const rest = { mesh: MESH, policies: { items: new Map() }, cutOff: () => [], isGoing: async () => false }
+    const rest = { mesh: MESH, policies: { items: new Map() }, cutOff: () => [], isBeingDeleted: async () => false }
     return reviewed(question, { ...rest, prover, caughtUp: async () => behind })
   }
   expect(await asking([["no"], []], true)).toMatchObject({ rejections: [] })

@@ -5,7 +5,7 @@ import { expect, it } from "vitest"
 import { document, MESH } from "../proofs/testing/documents.js"
 import { podOf } from "../registry/testing/objects.js"
 import { viewsStage } from "../snapshot/testing/views-stage.js"
-import { cutOff, tellCutOff } from "./cut-off.js"
+import { cutOff, cutOffWarnings } from "./cut-off.js"
 
 const SEEN = Date.parse("2026-11-16T10:20:30.400Z")
 const call = (part: Partial<ObservedCall> = {}): ObservedCall => ({
@@ -34,7 +34,7 @@ function told({ stored = [], before, after, calls = [call()] }: Change): readonl
   )
   const documents = before === undefined ? stored : [...stored, before]
   const workloads = registry.workloads.values()
-  return tellCutOff(cutOff({ before, after }, { documents, workloads, calls, mesh: MESH, since: SEEN - 1_000 }))
+  return cutOffWarnings(cutOff({ before, after }, { documents, workloads, calls, mesh: MESH, since: SEEN - 1_000 }))
 }
 
 const CRON =

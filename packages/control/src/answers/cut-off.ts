@@ -82,7 +82,7 @@ const MAX_WORKLOADS = 3
 const MAX_CALLERS = 2
 
 /** Sentences that are short enough for an admission warning. */
-export function tellCutOff(found: readonly CutOff[]): readonly string[] {
+export function cutOffWarnings(found: readonly CutOff[]): readonly string[] {
   const told = found.slice(0, MAX_WORKLOADS).map(({ workload, callers }) => {
     const shown = callers
       .slice(0, MAX_CALLERS)

@@ -10,12 +10,12 @@ import { type Item, isIn } from "./api/item.js"
 import { mergedDestinations, readDestinations } from "./destinations.js"
 import { type LocalObservations, limitOf } from "./local-observations.js"
 import type {
+  Merged,
   ObservationFollower,
   ObservedDecisions,
   ObservedDestinations,
   ObservedProxies,
   ObservedTraffic,
-  Whole,
 } from "./observations.js"
 import { OBSERVATION_PATHS, observationQuery } from "./observations-server.js"
 import type { TrafficMinute } from "./traffic.js"
@@ -37,7 +37,7 @@ export class MeshObservations {
     this.#sources = sources
   }
 
-  async decisions(namespace: string | undefined, query: URLSearchParams): Promise<Whole<ObservedDecisions>> {
+  async decisions(namespace: string | undefined, query: URLSearchParams): Promise<Merged<ObservedDecisions>> {
     const limit = limitOf(query)
     // Rejects an invalid filter here, before other replicas are asked.
     readFilter(query)
@@ -93,7 +93,7 @@ export class MeshObservations {
     }
   }
 
-  async proxies(namespace: string | undefined): Promise<Whole<ObservedProxies>> {
+  async proxies(namespace: string | undefined): Promise<Merged<ObservedProxies>> {
     const { own, reported } = this.#sources
     const { answers, silent } = await this.#ask(OBSERVATION_PATHS.proxies, namespace)
     const parts = [own.proxies(namespace), ...answers.map(readProxies)]
@@ -112,7 +112,7 @@ export class MeshObservations {
     return { reports, took: parts.flatMap(({ took }) => took), silent }
   }
 
-  async destinations(namespace: string | undefined, query: URLSearchParams): Promise<Whole<ObservedDestinations>> {
+  async destinations(namespace: string | undefined, query: URLSearchParams): Promise<Merged<ObservedDestinations>> {
     readFilter(query)
     const [own, { answers, silent }] = await Promise.all([
       this.#sources.own.destinations(namespace, query),
@@ -127,7 +127,7 @@ export class MeshObservations {
     }
   }
 
-  async traffic(namespace: string | undefined): Promise<Whole<ObservedTraffic>> {
+  async traffic(namespace: string | undefined): Promise<Merged<ObservedTraffic>> {
     const { answers, silent } = await this.#ask(OBSERVATION_PATHS.traffic, namespace)
     const sums = new Map<string, TrafficMinute>()
     for (const { minutes } of [this.#sources.own.traffic(namespace), ...answers.map(readTraffic)]) {

@@ -39,7 +39,7 @@ export interface ObservedTraffic {
 }
 
 /** Adds the names of replicas that did not answer. */
-export type Whole<T> = T & { readonly silent: readonly string[] }
+export type Merged<T> = T & { readonly silent: readonly string[] }
 
 export interface ObservationFollower {
   decided(items: readonly Item[], leftOut: number): void

@@ -33,7 +33,7 @@ function stage() {
     directory: views.registry,
     takesCalls: proxy => proxy === "foo/a",
     answerMs: 60_000,
-    speaksFor: (_, node) => node === "foo/a" || node === "foo/old",
+    mayReportFor: (_, node) => node === "foo/a" || node === "foo/old",
     rootNamespace: "merlon-system",
     now: () => NOW,
   })

@@ -49,7 +49,7 @@ export interface ObserversOptions {
   readonly policies: PolicySource
   readonly directory: MeshDirectory
   /** Whether the caller may report for the proxy of that node. */
-  readonly speaksFor: (caller: Caller, nodeId: string) => boolean
+  readonly mayReportFor: (caller: Caller, nodeId: string) => boolean
   /** Whether the proxy reports that it handles the calls of its workload: only such a proxy knows what is called. */
   readonly takesCalls: (proxy: string) => boolean
   readonly rootNamespace: string
@@ -83,7 +83,7 @@ export class Observers implements ObservationSink {
   }
 
   open(caller: Caller, nodeId: string, ask: (inquiry: Inquiry) => void): ReturnType<ObservationSink["open"]> {
-    if (!this.#options.speaksFor(caller, nodeId)) {
+    if (!this.#options.mayReportFor(caller, nodeId)) {
       const message = `the caller may not speak for \`${nodeId.slice(0, 200)}\`; send the token or certificate of its pod`
       return { code: "PERMISSION_DENIED", message } satisfies Rejection
     }

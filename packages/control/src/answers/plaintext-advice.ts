@@ -2,7 +2,7 @@
 // Tells what happens to a plaintext caller under STRICT and what to do about it, depending on its Pods and their
 // proxies. Fail closed: a caller counts as captured only if the proxy of every Pod reports it.
 
-import type { CallsTaken, ProxyRecord } from "../distribution/ledger.js"
+import type { CallHandling, ProxyRecord } from "../distribution/ledger.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 
 export interface CallerAdvice {
@@ -10,7 +10,7 @@ export interface CallerAdvice {
    * How all of its Pods handle outbound calls; `none` if one has no proxy for them, `unknown` if the caller's Pods are
    * not known.
    */
-  readonly calls: CallsTaken | "none" | "unknown"
+  readonly calls: CallHandling | "none" | "unknown"
   /** What to do, in one sentence. */
   readonly advice: string
 }

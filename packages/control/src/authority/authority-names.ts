@@ -23,7 +23,7 @@ export interface AuthorityNames {
     /** Set by users: the fingerprint of the old root, to drop it without waiting for the proxies that still need it. */
     readonly retire: string
     /** Set by users: the fingerprint of an expired root, to replace it with a new one. */
-    readonly replaceEnded: string
+    readonly replaceExpired: string
     /** Set by us: the phase of the rotation. */
     readonly phase: string
     readonly signingRoot: string
@@ -46,7 +46,7 @@ export function authorityNames({ mesh, domain, rootNamespace }: MeshNames): Auth
     annotations: {
       rotate: `${domain}/rotate-root`,
       retire: `${domain}/retire-root`,
-      replaceEnded: `${domain}/replace-ended-root`,
+      replaceExpired: `${domain}/replace-ended-root`,
       phase: `${domain}/rotation-phase`,
       signingRoot: `${domain}/signing-root`,
       oldRoot: `${domain}/old-root`,

@@ -30,7 +30,7 @@ const CONFLICT = 409
 const MAX_ATTEMPTS = 8
 
 /** The root is valid except that it has expired, so certificates that it signs are not trusted any more. */
-export class EndedRootError extends AuthorityError {
+export class ExpiredRootError extends AuthorityError {
   readonly secret: RootSecret
 
   constructor(secret: RootSecret, names: AuthorityNames) {
@@ -46,7 +46,7 @@ export class EndedRootError extends AuthorityError {
 export async function openRootSecret(settings: RootSettings): Promise<RootSecret> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const found = await fetchRootSecret(settings).catch((error: unknown) => {
-      if (error instanceof EndedRootError) return replaceEnded(settings, error)
+      if (error instanceof ExpiredRootError) return replaceExpired(settings, error)
       throw error
     })
     if (found === "again") continue
@@ -71,7 +71,7 @@ export async function fetchRootSecret({ client, names, now }: RootSettings): Pro
   const read = readStoredRoot(readSecretData(object), now())
   if (read.ok) return { object, stored: read.stored }
   const atAnyTime = readStoredRoot(readSecretData(object), Number.NEGATIVE_INFINITY)
-  if (atAnyTime.ok) throw new EndedRootError({ object, stored: atAnyTime.stored }, names)
+  if (atAnyTime.ok) throw new ExpiredRootError({ object, stored: atAnyTime.stored }, names)
   // Fail closed: whatever the Secret contains, it may be the only copy of the mesh's root.
   throw new AuthorityError("root-unusable", unreadable(names, read.message))
 }
@@ -82,8 +82,8 @@ export async function replacedRootSecret(settings: RootSettings): Promise<RootSe
     try {
       return await fetchRootSecret(settings)
     } catch (error) {
-      if (!(error instanceof EndedRootError)) throw error
-      const replaced = await replaceEnded(settings, error)
+      if (!(error instanceof ExpiredRootError)) throw error
+      const replaced = await replaceExpired(settings, error)
       if (replaced !== "again") return replaced
     }
   }
@@ -94,10 +94,10 @@ export async function replacedRootSecret(settings: RootSettings): Promise<RootSe
  * Only at a user's request, and only the root that it names: if just our clock is wrong, a new root would cut off a
  * healthy mesh.
  */
-async function replaceEnded(settings: RootSettings, error: EndedRootError): Promise<RootSecret | "again"> {
+async function replaceExpired(settings: RootSettings, error: ExpiredRootError): Promise<RootSecret | "again"> {
   const { object, stored } = error.secret
   const fingerprint = rootFingerprint(stored.state.current)
-  if (object.metadata.annotations?.[settings.names.annotations.replaceEnded] !== fingerprint) throw error
+  if (object.metadata.annotations?.[settings.names.annotations.replaceExpired] !== fingerprint) throw error
   const replaced = await replaceRootSecret(settings, error.secret, {
     state: { phase: "steady", current: makeRoot(settings), since: settings.now(), demand: stored.state.demand },
     longestTtlMs: settings.defaultTtlMs,
@@ -167,7 +167,7 @@ function ended({ stored }: RootSecret, names: AuthorityNames): string {
   const fingerprint = rootFingerprint(stored.state.current)
   return (
     `the mesh's root in ${where(names)} has ended, so nobody trusts what it signs; if the clock is right, have a new one ` +
-    `made: kubectl annotate secret ${rootSecret} -n ${namespace} ${annotations.replaceEnded}=${fingerprint}`
+    `made: kubectl annotate secret ${rootSecret} -n ${namespace} ${annotations.replaceExpired}=${fingerprint}`
   )
 }
 

@@ -17,7 +17,7 @@ import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { AuthorityError, type KeySource, type SigningKeys } from "./key-source.js"
 import {
   createRootSecret,
-  EndedRootError,
+  ExpiredRootError,
   fetchRootSecret,
   openRootSecret,
   type RootSecret,
@@ -59,7 +59,7 @@ export class SelfSigned implements KeySource {
         options.waiting(undefined)
         return opened
       } catch (error) {
-        if (!(error instanceof EndedRootError)) throw error
+        if (!(error instanceof ExpiredRootError)) throw error
         if (error.message !== said) options.log.error({}, error.message)
         said = error.message
         options.waiting(said)
@@ -145,7 +145,7 @@ export class SelfSigned implements KeySource {
     if (!isNewer(object, this.#secret.object)) return
     const read = readStoredRoot(readSecretData(object), now())
     if (!read.ok && this.#hasEnded(object)) {
-      this.#replaceEnded()
+      this.#replaceExpired()
       return
     }
     // Fails closed: neither an unreadable root nor one that proxies cannot trust replaces the last good one.
@@ -165,7 +165,7 @@ export class SelfSigned implements KeySource {
   }
 
   /** The change may be a user's request for a new root; if not, the log repeats how to make one. */
-  #replaceEnded(): void {
+  #replaceExpired(): void {
     const { log } = this.#options
     replacedRootSecret(this.#options)
       .then(replaced => {

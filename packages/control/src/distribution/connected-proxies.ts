@@ -4,7 +4,7 @@
 
 import { Emitter } from "@merlon/xds/runtime"
 import { Burst, type Scheduler } from "../snapshot/burst.js"
-import type { CallsTaken, Enforced, Enforcer, ProxyLedger, ProxyRecord, Rejection } from "./ledger.js"
+import type { CallHandling, Enforced, Enforcer, ProxyLedger, ProxyRecord, Rejection } from "./ledger.js"
 
 export interface ConnectedProxiesOptions {
   readonly scheduler?: Scheduler
@@ -175,7 +175,7 @@ function readVersion(version: unknown): string | undefined {
 }
 
 /** Fail closed: an unknown value counts as not reported. */
-export function readCalls(calls: unknown): CallsTaken | undefined {
+export function readCalls(calls: unknown): CallHandling | undefined {
   return calls === "captured" || calls === "http_proxy" ? calls : undefined
 }
 

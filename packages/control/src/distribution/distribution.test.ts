@@ -170,7 +170,7 @@ test.each<[string, Caller, string, boolean]>([
   ["a pod of another namespace", unbound({ namespace: "bar" }), "foo/a", false],
   ["another pod than its token's", caller({ pod: "b" }), "foo/a", false],
 ])("decides whether a caller may report for %s", (_, who, id, may) => {
-  expect(setUp().distribution.speaksFor(who, id)).toBe(may)
+  expect(setUp().distribution.mayReportFor(who, id)).toBe(may)
 })
 
 describe("routes", () => {

@@ -24,7 +24,7 @@ export interface DistributionOptions extends GatekeeperOptions {
   readonly routes: RouteResources
   readonly presence?: PresenceSink
   /** Resolves once the views contain everything stored at the time of the call. */
-  readonly readAnew: () => Promise<void>
+  readonly readAgain: () => Promise<void>
 }
 
 export class Distribution implements ResourceSource {
@@ -42,7 +42,7 @@ export class Distribution implements ResourceSource {
   }
   readonly #host: ProxyWatchHost = {
     enforcing: node => this.#options.presence?.enforcing(node.id, node),
-    readAnew: done => void this.#readAnew(done),
+    readAgain: done => void this.#readAgain(done),
     closed: watch => this.#forget(watch),
   }
 
@@ -85,7 +85,7 @@ export class Distribution implements ResourceSource {
   }
 
   /** Whether the caller may report for the proxy of that node. */
-  speaksFor(caller: Caller, nodeId: string): boolean {
+  mayReportFor(caller: Caller, nodeId: string): boolean {
     return this.#gatekeeper.rejectWorkload(caller, { id: nodeId, metadata: {}, peerAddress: "" }) === undefined
   }
 
@@ -111,8 +111,8 @@ export class Distribution implements ResourceSource {
     return watch
   }
 
-  async #readAnew(done: () => void): Promise<void> {
-    await this.#options.readAnew()
+  async #readAgain(done: () => void): Promise<void> {
+    await this.#options.readAgain()
     done()
   }
 

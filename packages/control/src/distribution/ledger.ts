@@ -19,7 +19,7 @@ export type Enforced = ReadonlyMap<string, { readonly version: string }>
  * How a proxy handles the calls of its workload: connections are captured in its Pod, or programs send them by
  * `http_proxy`.
  */
-export type CallsTaken = "captured" | "http_proxy"
+export type CallHandling = "captured" | "http_proxy"
 
 /** What enforces the policies: an xserver in front of a workload, or an authorizer that a gateway queries. */
 export type Enforcer = "xserver" | "authorizer"
@@ -38,7 +38,7 @@ export interface ProxyRecord {
   /** Expiry of its certificate in milliseconds since the epoch, if it was reported or we signed it. */
   readonly certificateNotAfter?: number | undefined
   /** Undefined for a proxy that handles no outbound calls, or is too old to report it. */
-  readonly calls?: CallsTaken | undefined
+  readonly calls?: CallHandling | undefined
   /** Default: an xserver. */
   readonly enforcer?: Enforcer | undefined
   /** The uid of its Pod, if proven. */

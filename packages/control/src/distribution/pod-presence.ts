@@ -50,7 +50,7 @@ export interface Presence {
 }
 
 /** The replica that last reported the Pod as ready; undefined if none did. */
-export function witnessOf(pod: KubernetesObject): string | undefined {
+export function readyReporterOf(pod: KubernetesObject): string | undefined {
   const { status, message } = readyCondition(pod)
   return status === "True" && typeof message === "string" ? message.slice(WITNESS.length) : undefined
 }

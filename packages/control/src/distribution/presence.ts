@@ -14,7 +14,14 @@ import { isReady } from "../registry/pod-reading.js"
 import { type Scheduler, SYSTEM_SCHEDULER } from "../snapshot/burst.js"
 import type { PresenceSink } from "./distribution.js"
 import type { ProxyLedger } from "./ledger.js"
-import { type Absence, addressOfNode, exposedBy, isApplicationReady, presencePatch, witnessOf } from "./pod-presence.js"
+import {
+  type Absence,
+  addressOfNode,
+  exposedBy,
+  isApplicationReady,
+  presencePatch,
+  readyReporterOf,
+} from "./pod-presence.js"
 
 export interface DeclaredPresenceOptions {
   readonly client: KubernetesClient
@@ -199,7 +206,7 @@ export class DeclaredPresence implements PresenceSink {
     const pod = pods.items.get(key)
     if (pod === undefined || !isDeclared(pod, names)) return
     // Another replica has the proxy now, so its report stands.
-    if (!ready && !forAll && witnessOf(pod) !== replica) return
+    if (!ready && !forAll && readyReporterOf(pod) !== replica) return
     const captured = exposed && { type: `${names.domain}/Captured`, exposed }
     const presence = { ready, ...(absence && { absence }), address, replica, ...(captured && { captured }) }
     const patch = presencePatch(pod, presence, this.#now())

@@ -27,7 +27,7 @@ export interface ProxyWatchHost {
   /** Called at the first complete acknowledgement. Returns a function to call when the watch has ended. */
   enforcing(node: ClientNode): (() => void) | undefined
   /** Calls back once the views contain everything stored at the time of the call. */
-  readAnew(done: () => void): void
+  readAgain(done: () => void): void
   closed(watch: ProxyWatch): void
 }
 
@@ -60,7 +60,7 @@ export class ProxyWatch {
     this.#view = first
     this.#last = this.#show(first)
     this.#isHeldBack = isOther(held, first)
-    if (this.#isHeldBack) host.readAnew(() => this.#release())
+    if (this.#isHeldBack) host.readAgain(() => this.#release())
   }
 
   /** Key of the workload. */

@@ -4,7 +4,7 @@
 // do. `admin` writes policies, because the administrator of a namespace decides who may call it.
 
 import type { MeshNames } from "@merlon/policy/mesh"
-import { answersGroup, PROVED, RECORDED, SEEN } from "../answers/api/resources.js"
+import { answersGroup, HISTORY_RESOURCES, OBSERVATION_RESOURCES, PROOF_RESOURCES } from "../answers/api/resources.js"
 import { type KubernetesObject, policyTypes } from "../kubernetes/resource-type.js"
 
 const READ = ["get", "list", "watch"]
@@ -12,7 +12,7 @@ const WRITE = ["create", "update", "patch", "delete", "deletecollection"]
 
 export function userRoles(names: MeshNames): readonly KubernetesObject[] {
   const answers = { apiGroups: [answersGroup(names)] }
-  const counted = SEEN.map(({ name }) => name).filter(name => name !== "decisions")
+  const counted = OBSERVATION_RESOURCES.map(({ name }) => name).filter(name => name !== "decisions")
   const policies = Object.values(policyTypes(names)).map(({ group, plural }) => ({
     apiGroups: [group],
     resources: [plural],
@@ -41,8 +41,8 @@ export function userRoles(names: MeshNames): readonly KubernetesObject[] {
     role("answers-edit", "edit", [
       { ...answers, resources: ["decisions"], verbs: READ },
       // These name users.
-      { ...answers, resources: RECORDED.map(({ name }) => name), verbs: ["get", "list"] },
-      { ...answers, resources: PROVED.map(({ name }) => name), verbs: ["create"] },
+      { ...answers, resources: HISTORY_RESOURCES.map(({ name }) => name), verbs: ["get", "list"] },
+      { ...answers, resources: PROOF_RESOURCES.map(({ name }) => name), verbs: ["create"] },
     ]),
   ]
 }

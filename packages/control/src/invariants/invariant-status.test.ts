@@ -2,7 +2,7 @@
 import { expect, it } from "vitest"
 import { ManualClock, settle } from "../observe/testing/manual-clock.js"
 import { Answering } from "../proofs/answering.js"
-import { ClusterNews } from "../proofs/cluster-news.js"
+import { ClusterChangeQueue } from "../proofs/cluster-changes.js"
 import type { NotDecided } from "../proofs/prover.js"
 import type { Holds, HoldsQuestion } from "../proofs/question.js"
 import { podOf } from "../registry/testing/objects.js"
@@ -27,10 +27,10 @@ function stage() {
   const written: Written[] = []
   let leads = true
   const answering = new Answering(MESH)
-  const news = new ClusterNews({ policies: views.policies, directory: views.registry }, () => {})
+  const changes = new ClusterChangeQueue({ policies: views.policies, directory: views.registry }, () => {})
   const instead: NotDecided[] = []
   const holdsNow = async (question: HoldsQuestion): Promise<Holds | NotDecided> => {
-    for (let part = news.next(); part !== undefined; part = news.next()) answering.take(part)
+    for (let part = changes.next(); part !== undefined; part = changes.next()) answering.take(part)
     return instead.shift() ?? answering.answer(question, () => false)
   }
   const status = new InvariantStatus({

@@ -20,7 +20,7 @@ export interface GoodKeys {
   readonly fetchedAt: number
 }
 
-export interface KeySetSurroundings {
+export interface KeySetDependencies {
   readonly clock: Clock
   /** From 0 to 1. */
   readonly random: () => number
@@ -32,7 +32,7 @@ export interface KeySetSurroundings {
 
 export class FetchedIssuer {
   readonly id: string
-  readonly #around: KeySetSurroundings
+  readonly #around: KeySetDependencies
   readonly #abort = new AbortController()
   #source: KeySetSource
   #good: GoodKeys | undefined
@@ -44,7 +44,7 @@ export class FetchedIssuer {
   #lastReportedFetch: number | undefined
   #cancelReport: (() => void) | undefined
 
-  constructor(id: string, source: KeySetSource, good: GoodKeys | undefined, around: KeySetSurroundings) {
+  constructor(id: string, source: KeySetSource, good: GoodKeys | undefined, around: KeySetDependencies) {
     this.id = id
     this.#source = source
     this.#good = good

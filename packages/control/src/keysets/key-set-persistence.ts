@@ -19,7 +19,7 @@ interface KeysConfigMap extends KubernetesObject {
 }
 
 /** The part of `FetchedKeySets` that persistence needs. */
-export interface KeysWorthKeeping {
+export interface PersistedKeySets {
   readonly needed: ReadonlySet<string> | undefined
   good(): Iterable<readonly [id: string, good: GoodKeys]>
   onChange(listener: (id: string, change: { readonly jwks: boolean }) => void): () => void
@@ -37,7 +37,7 @@ export class KeySetPersistence {
   readonly #options: KeySetPersistenceOptions
   readonly #clock: Clock
   readonly #label: string
-  #keys: KeysWorthKeeping | undefined
+  #keys: PersistedKeySets | undefined
   /** Key-set text by ConfigMap name, as last known to be stored; undefined until the lease holder has read it. */
   #stored: Map<string, { readonly id: string; readonly jwks: string }> | undefined
   #running = false
@@ -68,7 +68,7 @@ export class KeySetPersistence {
   }
 
   /** Starts to persist these keys. */
-  follow(keys: KeysWorthKeeping): void {
+  follow(keys: PersistedKeySets): void {
     this.#keys = keys
     keys.onChange((_, { jwks }) => {
       if (jwks) this.#reconcile()

@@ -10,7 +10,7 @@ import { Emitter } from "@merlon/xds/runtime"
 import { type Clock, systemClock } from "../observe/clock.js"
 import type { FetchedKeySet, KeySetSource } from "./fetch-jwks.js"
 import { FetchSlots } from "./fetch-slots.js"
-import { FetchedIssuer, type GoodKeys, type KeySetSurroundings } from "./fetched-issuer.js"
+import { FetchedIssuer, type GoodKeys, type KeySetDependencies } from "./fetched-issuer.js"
 import { type ShareLimits, shareKeySets } from "./key-set-shares.js"
 import type { KeySetState, KeySets, NeededRule } from "./key-sets.js"
 
@@ -45,7 +45,7 @@ export class FetchedKeySets implements KeySets {
   /** Ids beyond the limits, with the reason. They are never fetched, but reported. */
   #rejected: ReadonlyMap<string, string> = new Map()
   readonly #changes = new Emitter<[id: string, change: { readonly jwks: boolean }]>()
-  readonly #around: KeySetSurroundings
+  readonly #around: KeySetDependencies
   readonly #limits: ShareLimits
   #persisted: ReadonlyMap<string, GoodKeys> = new Map()
   #needed = false

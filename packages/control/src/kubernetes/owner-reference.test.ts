@@ -3,7 +3,7 @@
 
 import { expect, it } from "vitest"
 import type { KubernetesClient } from "./client.js"
-import { ownedBy, roleAsOwner, roleAsOwnerToTheEnd } from "./owner-reference.js"
+import { lastKnownRoleAsOwner, ownedBy, roleAsOwner } from "./owner-reference.js"
 
 /** A cluster in which the role has this uid, does not exist, or may not be read. */
 function roles(uid: string | undefined | Error): Pick<KubernetesClient, "get"> {
@@ -25,7 +25,7 @@ it.each([
 
 it("names the role that exists, or the last one after its deletion", async () => {
   let cluster = roles("u1")
-  const owners = roleAsOwnerToTheEnd({ get: (...args) => cluster.get(...args) }, "merlond")
+  const owners = lastKnownRoleAsOwner({ get: (...args) => cluster.get(...args) }, "merlond")
   expect((await owners()).map(({ uid }) => uid)).toEqual(["u1"])
   cluster = roles("u2")
   expect((await owners()).map(({ uid }) => uid)).toEqual(["u2"])

@@ -41,7 +41,7 @@ export type Owners = () => Promise<readonly OwnerReference[]>
  * The same for components that write as long as we run. After the role is deleted it is still named as owner: the
  * garbage collector deletes objects whose owner is gone, so nothing that is written during shutdown stays.
  */
-export function roleAsOwnerToTheEnd(client: Pick<KubernetesClient, "get">, name: string): Owners {
+export function lastKnownRoleAsOwner(client: Pick<KubernetesClient, "get">, name: string): Owners {
   let last: readonly OwnerReference[] = []
   return async () => {
     const found = await roleAsOwner(client, name)
@@ -82,7 +82,7 @@ export function ownerType({ apiVersion, kind }: OwnerReference): ResourceType | 
 }
 
 /** The likely path of an unknown kind, guessed as kubectl does. */
-export function guessedType({ apiVersion, kind }: OwnerReference): ResourceType {
+export function inferredType({ apiVersion, kind }: OwnerReference): ResourceType {
   const [group = "", version = apiVersion] = apiVersion.includes("/") ? apiVersion.split("/") : ["", apiVersion]
   const singular = kind.toLowerCase()
   const plural = /(?:s|x|ch|sh)$/.test(singular) ? `${singular}es` : `${singular}s`.replace(/([^aeiou])ys$/, "$1ies")

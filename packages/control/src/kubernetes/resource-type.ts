@@ -104,6 +104,6 @@ export function objectKey({ metadata: { namespace, name } }: KubernetesObject): 
 }
 
 /** Whether the object is being deleted, or is gone. */
-export function isGoing(object: KubernetesObject | undefined): boolean {
+export function isBeingDeleted(object: KubernetesObject | undefined): boolean {
   return object === undefined || object.metadata.deletionTimestamp !== undefined
 }

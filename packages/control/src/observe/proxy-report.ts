@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A report on every proxy with its revision and lag, for operators.
 
-import type { CallsTaken, ProxyLedger } from "../distribution/ledger.js"
+import type { CallHandling, ProxyLedger } from "../distribution/ledger.js"
 import type { ProxyViews } from "../snapshot/proxy-views.js"
 import { oneLine } from "./one-line.js"
 import { missingResources, type Propagation } from "./propagation.js"
@@ -21,7 +21,7 @@ export interface ProxyReport {
   /** When its certificate expires. */
   readonly certificateNotAfter: string | undefined
   /** How it handles outbound calls of the workload; undefined if it handles none or is too old to report that. */
-  readonly calls?: CallsTaken | undefined
+  readonly calls?: CallHandling | undefined
 }
 
 export interface ProxyReportSources {

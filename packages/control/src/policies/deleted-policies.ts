@@ -6,8 +6,8 @@
 import type { MeshNames } from "@merlon/policy/mesh"
 import { targetKey, targetsBefore } from "@merlon/policy/selection"
 import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
-import { guessedType, type OwnerReference, ownerReferences, ownerType } from "../kubernetes/owner-reference.js"
-import { isGoing, type KubernetesObject, NAMESPACES } from "../kubernetes/resource-type.js"
+import { inferredType, type OwnerReference, ownerReferences, ownerType } from "../kubernetes/owner-reference.js"
+import { isBeingDeleted, type KubernetesObject, NAMESPACES } from "../kubernetes/resource-type.js"
 import { type Clock, systemClock } from "../observe/clock.js"
 import { RetryingQuery } from "../observe/retrying-query.js"
 import type { MeshDirectory } from "../registry/mesh-directory.js"
@@ -95,7 +95,7 @@ export class DeletedPolicies {
     const { client } = this.#options
     const namespace = await client.get<KubernetesObject>(NAMESPACES, stored.namespace)
     const selected = this.#selected(stored)
-    if (isGoing(namespace)) return uidsOf(selected)
+    if (isBeingDeleted(namespace)) return uidsOf(selected)
     const going = new Set<MeshWorkload>()
     for (const owner of ownerReferences(stored.object.metadata)) {
       const state = await this.#stateOf(owner, stored.namespace)
@@ -115,9 +115,9 @@ export class DeletedPolicies {
     const { client } = this.#options
     const known = ownerType(owner)
     try {
-      const object = await client.get<KubernetesObject>(known ?? guessedType(owner), owner.name, namespace)
+      const object = await client.get<KubernetesObject>(known ?? inferredType(owner), owner.name, namespace)
       if (known === undefined && object === undefined) return "unknown"
-      return isGoing(object) || object?.metadata.uid !== owner.uid ? "gone" : "stays"
+      return isBeingDeleted(object) || object?.metadata.uid !== owner.uid ? "gone" : "stays"
     } catch (error) {
       if (known === undefined && error instanceof ApiError && error.code >= 400 && error.code < 500) return "unknown"
       throw error
@@ -133,7 +133,7 @@ export class DeletedPolicies {
         apiVersion => ownerType({ apiVersion, kind, name, uid: "" }) ?? [],
       )[0]
       if (type === undefined) return Promise.resolve(false)
-      const found = asked.get(owner) ?? this.#options.client.get(type, name, namespace).then(isGoing)
+      const found = asked.get(owner) ?? this.#options.client.get(type, name, namespace).then(isBeingDeleted)
       asked.set(owner, found)
       return found
     }

@@ -55,8 +55,8 @@ export class DeletedServices {
     this.#queries.ask(
       () => (this.#departing.get(key) === departing ? client.get<KubernetesObject>(NAMESPACES, namespace) : undefined),
       found => {
-        const isGoing = found === undefined || found.metadata.deletionTimestamp !== undefined
-        if (!isGoing && this.#departing.get(key) === departing) this.#forget(departing)
+        const isBeingDeleted = found === undefined || found.metadata.deletionTimestamp !== undefined
+        if (!isBeingDeleted && this.#departing.get(key) === departing) this.#forget(departing)
       },
       // Fail closed: policies that name it stay in effect until the deletion is known to be intended.
       error => warn(`why the Service \`${key}\` was deleted cannot be found out yet, so it stays: ${String(error)}`),

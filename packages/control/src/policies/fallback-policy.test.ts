@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from "vitest"
 import { MESH, policyOf } from "../snapshot/testing/views-stage.js"
-import { fallbackPolicy, NOBODYS_KEY } from "./fallback-policy.js"
+import { fallbackPolicy, UNUSABLE_KEY_SET } from "./fallback-policy.js"
 import type { SecurityPolicy } from "./stored-policy.js"
 
 const selector = { matchLabels: { app: "web" } }
-const NO_KEYS = { issuer: "unreadable", jwks: NOBODYS_KEY }
+const NO_KEYS = { issuer: "unreadable", jwks: UNUSABLE_KEY_SET }
 
 it.each<[string, SecurityPolicy["kind"], object, object | undefined]>([
   ["an ALLOW allows nothing", "AuthorizationPolicy", { selector, rulez: 1 }, { selector, action: "ALLOW" }],

@@ -31,7 +31,7 @@ export function fallbackPolicy(
 }
 
 /** Its x is the SHA-256 of "merlon: nobody has this key 0", so the private half cannot be known. */
-export const NOBODYS_KEY = JSON.stringify({
+export const UNUSABLE_KEY_SET = JSON.stringify({
   keys: [
     {
       kty: "EC",
@@ -58,7 +58,7 @@ const CLOSED: { readonly [K in SecurityPolicy["kind"]]: Closed } = {
   RequestAuthentication: ({ jwtRules }) => {
     const demanded = listOf(jwtRules).some(rule => objectOf(rule).presence === "REQUIRED")
     const presence = demanded ? { presence: "REQUIRED" } : {}
-    return { jwtRules: [{ issuer: "unreadable", jwks: NOBODYS_KEY, ...presence }] }
+    return { jwtRules: [{ issuer: "unreadable", jwks: UNUSABLE_KEY_SET, ...presence }] }
   },
 }
 

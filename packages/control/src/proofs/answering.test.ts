@@ -2,14 +2,14 @@
 import type { PolicyDocument } from "@merlon/policy/resources"
 import { describe, expect, it } from "vitest"
 import { ADVICE, Answering } from "./answering.js"
-import { document, INVARIANT, laborious, MESH, newsOf, OPEN, OPS, SHADOW } from "./testing/documents.js"
+import { changesOf, document, INVARIANT, MESH, OPEN, OPS, SHADOW, slowPolicies } from "./testing/documents.js"
 
 const never = (): boolean => false
 const always = (): boolean => true
 
 function knowing(...documents: readonly PolicyDocument[]): Answering {
   const answering = new Answering(MESH)
-  answering.take(newsOf(...documents))
+  answering.take(changesOf(...documents))
   return answering
 }
 
@@ -99,7 +99,7 @@ describe("a change", () => {
   })
 
   it("can be cancelled at any time, whatever the documents", () => {
-    const [after, ...others] = laborious("foo", 15)
+    const [after, ...others] = slowPolicies("foo", 15)
     if (after === undefined) throw new Error("there is one")
     const answering = knowing(...others)
     let asked = 0

@@ -20,7 +20,7 @@ import {
 import type { PolicyDocument, PolicyInvariant } from "@merlon/policy/resources"
 import { policyKey } from "../policies/stored-policy.js"
 import { askPolicies } from "./ask-policies.js"
-import type { Answer, EffectQuestion, Holds, News, PeopleAnswer, PeopleQuestion, Question } from "./question.js"
+import type { Answer, ClusterChanges, EffectQuestion, Holds, Question, UserAnswer, UserQuery } from "./question.js"
 
 const STEPS = 5_000_000
 const MAX_DOCUMENTS = 500
@@ -39,7 +39,7 @@ export class Answering {
     this.#mesh = mesh
   }
 
-  take({ documents, workloads }: News): void {
+  take({ documents, workloads }: ClusterChanges): void {
     for (const [key, document, isLeaving = false] of documents) {
       set(this.#documents, key, document)
       if (isLeaving && document !== undefined) this.#leaving.add(key)
@@ -63,7 +63,7 @@ export class Answering {
     return { rejections, warnings: [...warnings, ...this.#compared(after, isEnded)] }
   }
 
-  #asked(question: PeopleQuestion, limits: Limits, isEnded: () => boolean): PeopleAnswer {
+  #asked(question: UserQuery, limits: Limits, isEnded: () => boolean): UserAnswer {
     const { since } = question
     return askPolicies(question, {
       before: since === undefined ? [...this.#documents.values()] : this.#overlaid(since, true),
@@ -78,7 +78,7 @@ export class Answering {
 
   /** The stored policies, without those in `remove` and with `documents` added or replaced. */
   #overlaid(
-    { documents, remove }: Pick<PeopleQuestion, "documents" | "remove">,
+    { documents, remove }: Pick<UserQuery, "documents" | "remove">,
     haveAge: boolean,
   ): readonly PolicyDocument[] {
     const after = new Map(this.#documents)

@@ -14,7 +14,7 @@ import {
 } from "@merlon/policy/proof"
 import type { PolicyDocument } from "@merlon/policy/resources"
 import { AskedError, smallestChange, summaryOf, Trial } from "@merlon/policy/trial"
-import type { PeopleAnswer, PeopleQuestion } from "./question.js"
+import type { UserAnswer, UserQuery } from "./question.js"
 import { touchedCalls } from "./touched-calls.js"
 
 export interface AskedAbout {
@@ -30,7 +30,7 @@ export interface AskedAbout {
   readonly now: number
 }
 
-export function askPolicies(question: PeopleQuestion, about: AskedAbout): PeopleAnswer {
+export function askPolicies(question: UserQuery, about: AskedAbout): UserAnswer {
   const { namespace, what } = question
   const workloads = about.workloads.filter(one => namespace === undefined || one.namespace === namespace)
   const workload = workloads.find(one => keyOf(one) === question.workload)
@@ -52,9 +52,9 @@ export function askPolicies(question: PeopleQuestion, about: AskedAbout): People
   }
 }
 
-const GONE: PeopleAnswer = { error: "the workload is gone" }
+const GONE: UserAnswer = { error: "the workload is gone" }
 
-function diff(workloads: readonly ProofWorkload[], question: PeopleQuestion, about: AskedAbout): object {
+function diff(workloads: readonly ProofWorkload[], question: UserQuery, about: AskedAbout): object {
   const { calls = [], callsLeftOut = 0 } = question
   const { before, after, mesh, limits, now } = about
   const { result, groups } = diffSets(before, after, workloads, mesh, {
@@ -118,7 +118,7 @@ function findings(namespace: string | undefined, { after, workloads, mesh, isEnd
 }
 
 /** Suggests policies for one workload. The others are included so that its selector selects none of them. */
-function suggested(workload: ProofWorkload, { calls = [] }: PeopleQuestion, about: AskedAbout): PeopleAnswer {
+function suggested(workload: ProofWorkload, { calls = [] }: UserQuery, about: AskedAbout): UserAnswer {
   const { after, workloads, mesh, limits, now } = about
   const others = workloads.filter(one => keyOf(one) !== keyOf(workload))
   const [found] = suggestPolicies(calls, after, [workload, ...others], mesh, { limits, now })
@@ -134,7 +134,7 @@ function suggested(workload: ProofWorkload, { calls = [] }: PeopleQuestion, abou
   }
 }
 
-function explained(workload: ProofWorkload, { request = {} }: PeopleQuestion, about: AskedAbout): PeopleAnswer {
+function explained(workload: ProofWorkload, { request = {} }: UserQuery, about: AskedAbout): UserAnswer {
   const { after: documents, mesh, now } = about
   const [port] = workload.ports ?? []
   const asked = { ...(port === undefined ? {} : { port }), ...request }

@@ -11,7 +11,7 @@ const answering = new Answering(mesh)
 const say = (message: FromThread): void => parentPort?.postMessage(message)
 
 parentPort?.on("message", (message: ToThread) => {
-  if ("news" in message) return answering.take(message.news)
+  if ("changes" in message) return answering.take(message.changes)
   const { id, question } = message
   try {
     say({ id, answer: answering.answer(question, () => Atomics.load(endedQuestion, 0) === id) })

@@ -50,13 +50,13 @@ async function stage({ ready = true } = {}) {
 
 it("sends the cluster to a thread, queries it and returns the answer", async () => {
   const s = await stage()
-  expect(s.thread().news).toBe(1)
+  expect(s.thread().changes).toBe(1)
   const answer = s.prover.review(review("foo"))
   s.thread().answer()
   expect(await answer).toEqual({ rejections: [], warnings: ["answer 1"] })
   s.policies.set("AuthorizationPolicy", policyOf("AuthorizationPolicy", "foo/b", { rules: [{}] }))
   await settle()
-  expect(s.thread().news).toBe(2)
+  expect(s.thread().changes).toBe(2)
   expect(s.outcomes).toEqual(["answered"])
 })
 
@@ -79,7 +79,7 @@ it("terminates a stuck thread and gives a new one the full state", async () => {
   await s.clock.advance(PROOF_BUDGET_MS - 30 + 5_000)
   expect([first.ended, s.threads.length]).toEqual([true, 2])
   await s.begin()
-  expect(s.thread().news).toBe(1)
+  expect(s.thread().changes).toBe(1)
   const answer = s.prover.review(review("foo"))
   s.thread().answer()
   expect(await answer).toMatchObject({ warnings: ["answer 2"] })

@@ -7,7 +7,7 @@ import type { MeshConfig } from "@merlon/policy/mesh"
 import type { Assessment, ChangeEffect } from "@merlon/policy/proof"
 import { FairQueue, type TokenBucket, type TokenBuckets } from "@merlon/wire/limits"
 import { type Clock, systemClock } from "../observe/clock.js"
-import { ClusterNews, type NewsSources } from "./cluster-news.js"
+import { ClusterChangeQueue, type ClusterChangeSources } from "./cluster-changes.js"
 import { proofBudgets } from "./proof-budgets.js"
 import type {
   Answer,
@@ -15,12 +15,12 @@ import type {
   FromThread,
   Holds,
   HoldsQuestion,
-  PeopleAnswer,
-  PeopleQuestion,
   Question,
   RemovalQuestion,
   ReviewQuestion,
   ToThread,
+  UserAnswer,
+  UserQuery,
 } from "./question.js"
 
 /** The part of a worker thread that is used here. */
@@ -35,7 +35,7 @@ export interface Thread {
 
 export type ProofOutcome = "answered" | "not_decided" | "failed" | "killed"
 
-export interface ProverOptions extends NewsSources {
+export interface ProverOptions extends ClusterChangeSources {
   readonly mesh: MeshConfig
   /** How long an apply waits, at most, in milliseconds. */
   readonly budgetMs: number
@@ -92,7 +92,7 @@ interface Running {
 export class Prover {
   readonly #options: ProverOptions
   readonly #clock: Clock
-  readonly #news: ClusterNews
+  readonly #changes: ClusterChangeQueue
   readonly #queue: FairQueue<Asked>
   readonly #budgets: TokenBuckets
   readonly #rootBudgetMs: number
@@ -114,7 +114,7 @@ export class Prover {
     this.#rootBudgetMs = Math.max(options.budgetMs, Math.min(options.budgetMs * ROOT_BUDGETS, ROOT_MOST_MS))
     this.#rootBudgets = proofBudgets(this.#rootBudgetMs)
     this.#queue = new FairQueue(options.mesh.names.rootNamespace)
-    this.#news = new ClusterNews(options, () => this.#tell())
+    this.#changes = new ClusterChangeQueue(options, () => this.#tell())
     this.#firstNews = new Promise(resolve => {
       this.#heard = resolve
     })
@@ -133,7 +133,7 @@ export class Prover {
   }
 
   /** Queries of the API. Each user has a share and a queue slot of their own. */
-  ask(question: PeopleQuestion, user: string): Promise<PeopleAnswer | NotDecided> {
+  ask(question: UserQuery, user: string): Promise<UserAnswer | NotDecided> {
     return this.#ask(question, `user/${user}`, PEOPLE_WAIT_MS, this.#options.budgetMs)
   }
 
@@ -150,7 +150,7 @@ export class Prover {
 
   async stop(): Promise<void> {
     this.#stopped = true
-    this.#news.stop()
+    this.#changes.stop()
     this.#letGo("the control plane is stopping")
     await this.#thread?.terminate()
   }
@@ -287,7 +287,7 @@ export class Prover {
     this.#heard()
     this.#letGo("the thread for proofs ended")
     if (this.#stopped) return
-    this.#news.everything()
+    this.#changes.everything()
     // Restarting a thread that cannot start would only keep the machine busy.
     if (wasReady) this.#start()
     else this.#clock.after(RESTART_MS, () => this.#start())
@@ -302,9 +302,9 @@ export class Prover {
     if (this.#telling || !this.#isReady) return
     this.#telling = true
     const part = (): void => {
-      const news = this.#isReady ? this.#news.next() : undefined
-      if (news !== undefined) {
-        this.#thread?.postMessage({ news })
+      const changes = this.#isReady ? this.#changes.next() : undefined
+      if (changes !== undefined) {
+        this.#thread?.postMessage({ changes })
         setImmediate(part)
         return
       }

@@ -8,7 +8,7 @@ import type { PolicyDocument, StatusCondition } from "@merlon/policy/resources"
 import type { AskedRequest } from "@merlon/policy/trial"
 
 /** Changes of the cluster since the last message; undefined for deleted objects. */
-export interface News {
+export interface ClusterChanges {
   readonly documents: readonly (readonly [key: string, document: PolicyDocument | undefined, isLeaving?: boolean])[]
   readonly workloads: readonly (readonly [key: string, workload: ProofWorkload | undefined])[]
 }
@@ -44,7 +44,7 @@ export interface EffectQuestion {
 }
 
 /** A query from the API, already parsed and validated. */
-export interface PeopleQuestion {
+export interface UserQuery {
   readonly ask: "people"
   readonly what: "explanations" | "diffs" | "callers" | "reach" | "analyses" | "suggestions"
   /** Restricts workloads and findings to this namespace. */
@@ -68,9 +68,9 @@ export interface PeopleQuestion {
 }
 
 /** A plain value, or the error of the query. */
-export type PeopleAnswer = { readonly answer: object } | { readonly error: string }
+export type UserAnswer = { readonly answer: object } | { readonly error: string }
 
-export type Question = ReviewQuestion | RemovalQuestion | HoldsQuestion | EffectQuestion | PeopleQuestion
+export type Question = ReviewQuestion | RemovalQuestion | HoldsQuestion | EffectQuestion | UserQuery
 
 /** Whether an invariant holds, in the terms of a condition. */
 export interface Holds {
@@ -85,7 +85,7 @@ export type Answer<Q extends Question> = Q extends ReviewQuestion | RemovalQuest
     ? Holds
     : Q extends EffectQuestion
       ? ChangeEffect
-      : PeopleAnswer
+      : UserAnswer
 
 /** The worker data of the thread. */
 export interface ThreadSetup {
@@ -94,7 +94,7 @@ export interface ThreadSetup {
   readonly ended: SharedArrayBuffer
 }
 
-export type ToThread = { readonly news: News } | { readonly id: number; readonly question: Question }
+export type ToThread = { readonly changes: ClusterChanges } | { readonly id: number; readonly question: Question }
 
 export type FromThread =
   | { readonly ready: true }

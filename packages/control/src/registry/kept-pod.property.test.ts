@@ -4,7 +4,7 @@ import { meshNames } from "@merlon/policy/mesh"
 import fc from "fast-check"
 import { describe, expect, inject, it } from "vitest"
 import { unprotectedPods } from "../admission/unprotected-pods.js"
-import { presencePatch, witnessOf } from "../distribution/pod-presence.js"
+import { presencePatch, readyReporterOf } from "../distribution/pod-presence.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { applicationPorts } from "./application-ports.js"
 import { capturedConditionOf, isCapturedByService } from "./captured.js"
@@ -106,7 +106,7 @@ function readings(pod: KubernetesObject): readonly unknown[] {
     facts,
     [isReady(pod), readySince(pod), addressesOf(pod), applicationPorts(pod.spec, names)],
     [capturedConditionOf(pod, names), isCapturedByService(pod, names)],
-    [witnessOf(pod), patch(true), patch(false)],
+    [readyReporterOf(pod), patch(true), patch(false)],
     unprotectedPods([pod], [{ apiVersion: "v1", kind: "Namespace", metadata: { name: "foo" } }], names),
   ]
 }

@@ -29,7 +29,7 @@ const WORDS: ReadonlyMap<string, DeclaredProtocol> = new Map([
   ["redis", "tcp"],
 ])
 
-export function protocolOfWord(appProtocol: string | undefined): DeclaredProtocol | undefined {
+export function protocolOfAppProtocol(appProtocol: string | undefined): DeclaredProtocol | undefined {
   return appProtocol === undefined ? undefined : WORDS.get(appProtocol.toLowerCase())
 }
 

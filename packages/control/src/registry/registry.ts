@@ -86,9 +86,9 @@ export class Registry implements MeshDirectory {
     if (before !== undefined && isDeepStrictEqual(before, facts)) return
     for (const [key, message] of warnings) this.#warn(key, message)
     this.#pods.set(facts.key, facts)
-    const services = [...this.#leadingTo(facts)]
+    const services = [...this.#servicesSelecting(facts)]
     this.#file(workloadOf(facts, services))
-    const touched = before === undefined ? services : [...services, ...this.#leadingTo(before)]
+    const touched = before === undefined ? services : [...services, ...this.#servicesSelecting(before)]
     this.#announce([facts.key], touched.map(hostOf), [...facts.addresses, ...(before?.addresses ?? [])])
   }
 
@@ -101,7 +101,7 @@ export class Registry implements MeshDirectory {
     this.#workloads.delete(key)
     this.#byLabel.delete(workload)
     this.#workloadsAt.delete(workload)
-    this.#announce([key], [...this.#leadingTo(facts)].map(hostOf), facts.addresses)
+    this.#announce([key], [...this.#servicesSelecting(facts)].map(hostOf), facts.addresses)
   }
 
   setService(service: KubernetesObject): void {
@@ -151,7 +151,7 @@ export class Registry implements MeshDirectory {
       const facts = this.#pods.get(key)
       const workload = this.#workloads.get(key)
       if (facts === undefined || workload === undefined) continue
-      const services = [...this.#leadingTo(facts)]
+      const services = [...this.#servicesSelecting(facts)]
       const after = workloadOf(facts, services)
       if (isDeepStrictEqual(after, workload)) continue
       this.#file(after)
@@ -163,7 +163,7 @@ export class Registry implements MeshDirectory {
     this.#announce(revised, hosts, addresses)
   }
 
-  #leadingTo({ namespace, labels }: PodFacts): Iterable<FiledService> {
+  #servicesSelecting({ namespace, labels }: PodFacts): Iterable<FiledService> {
     return this.#bySelector.matching(namespace, labels)
   }
 

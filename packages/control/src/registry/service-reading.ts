@@ -5,7 +5,7 @@ import { isIP } from "node:net"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { labelsOf, listOf, objectOf, portOf, textOf } from "./foreign.js"
 import type { MeshServiceEntry, ServicePort } from "./mesh-directory.js"
-import { type DeclaredProtocol, protocolOfName, protocolOfWord } from "./port-protocol.js"
+import { type DeclaredProtocol, protocolOfAppProtocol, protocolOfName } from "./port-protocol.js"
 import { ascending } from "./udp.js"
 
 export interface ServiceFacts {
@@ -39,7 +39,7 @@ export function readService({ metadata, spec }: KubernetesObject, clusterDomain:
     const port = portOf(number)
     if (port !== undefined && protocol === "UDP") udpTargets.push(portOf(targetPort ?? port))
     if (port === undefined || (protocol !== undefined && protocol !== "TCP")) continue
-    const explicit = protocolOfWord(textOf(appProtocol))
+    const explicit = protocolOfAppProtocol(textOf(appProtocol))
     const spoken = explicit ?? protocolOfName(textOf(name))
     protocols.push({ declared: spoken, explicit: explicit !== undefined })
     ports.push({

@@ -24,7 +24,7 @@ export function isGuest(namespace: string, host: string, scope: MeshScope): bool
 }
 
 /** Whether documents of one namespace apply to calls from another to this host. */
-export function isHeard(namespace: string, host: string, caller: string | undefined, scope: MeshScope): boolean {
+export function appliesTo(namespace: string, host: string, caller: string | undefined, scope: MeshScope): boolean {
   return namespace === caller || !isGuest(namespace, host, scope)
 }
 

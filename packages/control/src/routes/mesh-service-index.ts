@@ -3,7 +3,7 @@
 // several may define its subsets and its TLS mode, in order of governance.
 
 import type { Destination, MeshService } from "@merlon/policy/resources"
-import { byPrecedence, hostsOf, isHeard, type MeshScope } from "./host-governance.js"
+import { appliesTo, byPrecedence, hostsOf, type MeshScope } from "./host-governance.js"
 import { hostCandidates } from "./host-name.js"
 
 export interface MeshServiceRef {
@@ -16,7 +16,7 @@ export class MeshServiceIndex {
   readonly #documents = new Map<string, MeshService>()
   /** By host, in the order of precedence. */
   readonly #governing = new Map<string, readonly MeshService[]>()
-  readonly #leading = new Map<string, readonly MeshService[]>()
+  readonly #routing = new Map<string, readonly MeshService[]>()
 
   constructor(scope: MeshScope, documents: Iterable<MeshService> = []) {
     this.#scope = scope
@@ -29,7 +29,7 @@ export class MeshServiceIndex {
     const previous = this.#documents.get(key)
     if (previous !== undefined) {
       for (const host of hostsOf(previous, this.#scope)) remove(this.#governing, host, previous, touched)
-      for (const host of this.#destinationsOf(previous)) remove(this.#leading, host, previous, touched)
+      for (const host of this.#destinationsOf(previous)) remove(this.#routing, host, previous, touched)
     }
     if (document === undefined) {
       this.#documents.delete(key)
@@ -37,20 +37,20 @@ export class MeshServiceIndex {
     }
     this.#documents.set(key, document)
     for (const host of hostsOf(document, this.#scope)) this.#add(this.#governing, host, document, touched)
-    for (const host of this.#destinationsOf(document)) this.#add(this.#leading, host, document, touched)
+    for (const host of this.#destinationsOf(document)) this.#add(this.#routing, host, document, touched)
     return touched
   }
 
   /** The document whose routes apply to callers of a namespace. */
   governing(host: string, caller: string | undefined): MeshService | undefined {
-    return this.#governing.get(host)?.find(document => this.#isHeard(document, host, caller))
+    return this.#governing.get(host)?.find(document => this.#appliesTo(document, host, caller))
   }
 
   /** All documents that affect connections to the host: the one that governs it first, then those that route to it. */
-  speaking(host: string, caller: string | undefined): readonly MeshService[] {
+  affecting(host: string, caller: string | undefined): readonly MeshService[] {
     const governing = this.governing(host, caller)
-    const leading = (this.#leading.get(host) ?? []).filter(document => this.#isHeard(document, host, caller))
-    return governing === undefined ? leading : [governing, ...leading.filter(document => document !== governing)]
+    const routing = (this.#routing.get(host) ?? []).filter(document => this.#appliesTo(document, host, caller))
+    return governing === undefined ? routing : [governing, ...routing.filter(document => document !== governing)]
   }
 
   /** All documents that govern the host, for callers of any namespace. */
@@ -59,8 +59,8 @@ export class MeshServiceIndex {
   }
 
   /** All documents with routes to the host, for callers of any namespace. */
-  leadingTo(host: string): readonly MeshService[] {
-    return this.#leading.get(host) ?? []
+  routingTo(host: string): readonly MeshService[] {
+    return this.#routing.get(host) ?? []
   }
 
   /** Hosts that a MeshService governs. */
@@ -68,8 +68,8 @@ export class MeshServiceIndex {
     return this.#governing.keys()
   }
 
-  #isHeard({ metadata }: MeshService, host: string, caller: string | undefined): boolean {
-    return isHeard(metadata.namespace, host, caller, this.#scope)
+  #appliesTo({ metadata }: MeshService, host: string, caller: string | undefined): boolean {
+    return appliesTo(metadata.namespace, host, caller, this.#scope)
   }
 
   #add(index: ByHost, host: string, document: MeshService, touched: Set<string>): void {

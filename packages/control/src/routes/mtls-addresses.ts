@@ -51,7 +51,7 @@ export class MtlsAddresses {
       changed = replace(this.#strict, key, addresses) || changed
     }
     for (const host of [...touched])
-      for (const document of meshServices.leadingTo(host))
+      for (const document of meshServices.routingTo(host))
         for (const governed of hostsOf(document, scopeOf(this.#context))) touched.add(governed)
     for (const host of touched) changed = replace(this.#demands, host, this.#demandOf(host)) || changed
     return changed
@@ -107,7 +107,7 @@ export class MtlsAddresses {
     }
     const callers = new Set<string>()
     for (const each of hosts) {
-      for (const document of [...meshServices.governedBy(each), ...meshServices.leadingTo(each)]) {
+      for (const document of [...meshServices.governedBy(each), ...meshServices.routingTo(each)]) {
         if (!demandsMtls(document)) continue
         const { namespace } = document.metadata
         if (!isGuest(namespace, each, scopeOf(this.#context))) return "*"

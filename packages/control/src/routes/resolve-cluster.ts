@@ -62,7 +62,7 @@ function specOf({ host, subset, guest }: ClusterKey, context: RouteContext): Clu
   let known = false
   // In order of precedence.
   const said: (TrafficPolicy | undefined)[] = []
-  for (const document of context.meshServices.speaking(host, guest)) {
+  for (const document of context.meshServices.affecting(host, guest)) {
     const destinations = destinationsOf(document).filter(
       destination =>
         (isSubset(destination) ? destination.name : "") === subset &&

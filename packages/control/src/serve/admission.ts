@@ -12,7 +12,7 @@ import type { Authority } from "../authority/authority.js"
 import type { ChangeRecorder } from "../history/change-recorder.js"
 import { installAnswers, installWebhooks, withdrawAnswers } from "../install/install.js"
 import { VALIDATE_PATH, type WebhookAddress } from "../install/webhook-manifests.js"
-import { isGoing, NAMESPACES } from "../kubernetes/resource-type.js"
+import { isBeingDeleted, NAMESPACES } from "../kubernetes/resource-type.js"
 import { pause, SYSTEM_TIME } from "../kubernetes/time.js"
 import type { ControlMetrics } from "../observe/metrics.js"
 import type { ControlTracer } from "../observe/tracer.js"
@@ -22,7 +22,7 @@ import type { Prover } from "../proofs/prover.js"
 import { labelsOf } from "../registry/foreign.js"
 import type { Registry } from "../registry/registry.js"
 import type { Answers } from "./answers.js"
-import { isAnsweredFor } from "./other-replicas.js"
+import { isServedByAnother } from "./other-replicas.js"
 import type { Reflectors } from "./reflectors.js"
 
 export interface AdmissionParts {
@@ -138,7 +138,7 @@ export async function startAdmission(parts: AdmissionParts): Promise<Admission> 
       unfollow()
       await keeper.stop()
       await running
-      if (!isAnsweredFor({ options, pods: parts.reflectors.pods, isLeader })) await leave(options)
+      if (!isServedByAnother({ options, pods: parts.reflectors.pods, isLeader })) await leave(options)
       await server.close()
     },
   }
@@ -183,7 +183,7 @@ function handlerOptions(parts: AdmissionParts): HandlerOptions {
       cutOff: change => answers.seen.cutOff(change),
       // Fail closed: if the cluster does not answer, a rejection stays.
       caughtUp: () => caughtUp({ client: options.client, names, policies }).catch(() => false),
-      isGoing: namespace => options.client.get(NAMESPACES, namespace).then(isGoing, () => false),
+      isBeingDeleted: namespace => options.client.get(NAMESPACES, namespace).then(isBeingDeleted, () => false),
     },
     ...(recorder && { allowed: request => recorder.admitted(request) }),
     namespaceLabels: namespace => {

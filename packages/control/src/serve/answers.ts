@@ -15,7 +15,7 @@ import { MeshObservations } from "../answers/mesh-observations.js"
 import { Observers } from "../answers/observers.js"
 import type { HistoryStore } from "../history/history-store.js"
 import { componentNames } from "../install/component-names.js"
-import { roleAsOwnerToTheEnd } from "../kubernetes/owner-reference.js"
+import { lastKnownRoleAsOwner } from "../kubernetes/owner-reference.js"
 import type { ProxyReportSources } from "../observe/proxy-report.js"
 import type { ControlPlaneOptions } from "../options.js"
 import type { PolicySource } from "../policies/stored-policy.js"
@@ -36,7 +36,7 @@ export interface AnswersParts {
   readonly reported: ProxyReportSources
   readonly others: Replicas["others"]
   readonly history: HistoryStore
-  readonly speaksFor: (caller: Caller, nodeId: string) => boolean
+  readonly mayReportFor: (caller: Caller, nodeId: string) => boolean
 }
 
 export interface Answers {
@@ -58,18 +58,18 @@ export function keepAnswers(parts: AnswersParts, closers: Closers): Answers {
     reported,
     others,
     history: store,
-    speaksFor,
+    mayReportFor,
   } = parts
   const { client, mesh, logger } = options
   const warn = (message: string, error: unknown): void => logger.warn({ error: messageOf(error) }, message)
   const stored = reflectors.calls
-  const owners = roleAsOwnerToTheEnd(client, componentNames(mesh.names).controlPlane)
+  const owners = lastKnownRoleAsOwner(client, componentNames(mesh.names).controlPlane)
   const ledger = new CallLedger({ client, names: mesh.names, stored, owners, warn })
   closers.add(() => ledger.stop())
   const now = Date.now
   const { rootNamespace } = mesh.names
   const takesCalls = (proxy: string): boolean => proxies.ledger.proxies.get(proxy)?.calls !== undefined
-  const observers = new Observers({ ledger, policies, directory, speaksFor, takesCalls, rootNamespace, now })
+  const observers = new Observers({ ledger, policies, directory, mayReportFor, takesCalls, rootNamespace, now })
   const own = new LocalObservations({ observers, directory, proxies, traffic: ledger.traffic, now })
   const observations = new MeshObservations({ own, others, reported })
   const { version } = options

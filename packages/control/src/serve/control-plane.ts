@@ -22,10 +22,10 @@ import { EventRecorder } from "../status/events.js"
 import { StatusController } from "../status/status-controller.js"
 import { startAdmission } from "./admission.js"
 import { keepAnswers } from "./answers.js"
-import { AuthorityNews } from "./authority-news.js"
+import { AuthorityEvents } from "./authority-events.js"
 import { ensureRootNamespace, retrying } from "./bootstrap.js"
 import { Closers } from "./closers.js"
-import { openHealthPort, type Told } from "./health-port.js"
+import { type HealthPortSources, openHealthPort } from "./health-port.js"
 import { keepHistory } from "./history.js"
 import { issuerOf, issuersOf } from "./issuers.js"
 import { standForElection } from "./leadership.js"
@@ -76,8 +76,8 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
   const { names } = mesh
   const warn = (message: string): void => logger.warn(message)
   const missing = new Set(["the cluster has not been read", "the mesh port is not open", "the webhooks are not open"])
-  const told: Told = {}
-  const health = await openHealthPort(options, missing, told, closers)
+  const healthSources: HealthPortSources = {}
+  const health = await openHealthPort(options, missing, healthSources, closers)
 
   const tracing = await startTracing({
     service: `${names.mesh}-control`,
@@ -142,13 +142,13 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
   const propagated = (seconds: number): void => metrics.propagated(seconds)
   const ledger = keepLedger({ options, reflectors, views, isLeader, tracer, propagated }, closers)
   const { proxies, combined, reporter, propagation, presence } = ledger
-  told.metrics = metrics
-  told.proxies = { views, ledger: combined, propagation }
+  healthSources.metrics = metrics
+  healthSources.proxies = { views, ledger: combined, propagation }
 
   authority.rotateWith(combined, options.certificates.rotationSettleMs)
   authority.distributeTo({ namespaces: reflectors.namespaces, bundles: reflectors.bundles })
-  const news = new AuthorityNews({ authority, events, isLeader, logger })
-  closers.add(() => news.stop())
+  const authorityEvents = new AuthorityEvents({ authority, events, isLeader, logger })
+  closers.add(() => authorityEvents.stop())
 
   const status = new StatusController({
     client,
@@ -201,7 +201,7 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
     await Promise.all([...Object.values(policies), pods, services].map(copy => copy.refresh()))
     views.settle()
   })
-  const readAnew = (): Promise<void> => fresh.request()
+  const readAgain = (): Promise<void> => fresh.request()
   const distribution = new Distribution({
     mesh,
     directory: registry,
@@ -210,7 +210,7 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
     proxies,
     routes,
     presence,
-    readAnew,
+    readAgain,
   })
   closers.add(() => distribution.stop())
   const replicas = keepReplicas({ options, authority, reflectors, isLeader }, closers)
@@ -222,10 +222,10 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
       registry,
       prover,
       proxies: { views, ledger: proxies, propagation },
-      reported: told.proxies,
+      reported: healthSources.proxies,
       others: replicas.others,
       history: history.store,
-      speaksFor: (caller, nodeId) => distribution.speaksFor(caller, nodeId),
+      mayReportFor: (caller, nodeId) => distribution.mayReportFor(caller, nodeId),
     },
     closers,
   )
@@ -274,7 +274,7 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
     invariants.leadershipChanged()
     persistence.leadershipChanged()
     authority.leadershipChanged()
-    news.leadershipChanged()
+    authorityEvents.leadershipChanged()
     if (leading) {
       admission.register()
       void reporter.stop()

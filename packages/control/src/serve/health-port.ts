@@ -11,7 +11,7 @@ import type { ControlPlaneOptions } from "../options.js"
 import type { Closers } from "./closers.js"
 
 /** Sources of the port's pages, each as soon as it exists. */
-export interface Told {
+export interface HealthPortSources {
   metrics?: ControlMetrics
   proxies?: ProxyReportSources
 }
@@ -20,16 +20,16 @@ export interface Told {
 export async function openHealthPort(
   { listen }: ControlPlaneOptions,
   missing: ReadonlySet<string>,
-  told: Told,
+  sources: HealthPortSources,
   closers: Closers,
 ): Promise<number> {
   const server = healthServer({
     missing: () => [...missing],
     metrics: async () => {
-      const { registry } = told.metrics ?? {}
+      const { registry } = sources.metrics ?? {}
       return { type: registry?.contentType ?? "text/plain", text: (await registry?.metrics()) ?? "" }
     },
-    proxies: (after, limit) => (told.proxies === undefined ? [] : proxyReports(told.proxies, after, limit)),
+    proxies: (after, limit) => (sources.proxies === undefined ? [] : proxyReports(sources.proxies, after, limit)),
   })
   server.listen({ host: bindHost(listen.host), port: listen.healthPort })
   await once(server, "listening")

@@ -5,7 +5,7 @@ import { messageOf } from "@merlon/xds/runtime"
 import { ChangeRecorder } from "../history/change-recorder.js"
 import { HistoryStore } from "../history/history-store.js"
 import { componentNames } from "../install/component-names.js"
-import { roleAsOwnerToTheEnd } from "../kubernetes/owner-reference.js"
+import { lastKnownRoleAsOwner } from "../kubernetes/owner-reference.js"
 import type { Reflected } from "../kubernetes/reflector.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { systemClock } from "../observe/clock.js"
@@ -32,7 +32,7 @@ export async function keepHistory(parts: HistoryParts, closers: Closers): Promis
   const { client, mesh, logger, historyEntries } = options
   const { names } = mesh
   const warn = (message: string): void => logger.warn(message)
-  const owners = roleAsOwnerToTheEnd(client, componentNames(names).controlPlane)
+  const owners = lastKnownRoleAsOwner(client, componentNames(names).controlPlane)
   const store = new HistoryStore({ client, names, maxEntries: historyEntries, owners, warn, now: Date.now })
   // Not worth a failed start: without it, `merlonctl history` cannot compare moments, and reports that.
   await store.begin().catch((error: unknown) => logger.warn({ error: messageOf(error) }, "the history could not begin"))

@@ -63,7 +63,7 @@ export function meshServerOptions(parts: MeshPortParts): MeshServerOptions {
         if (!result.ok) return { code: result.code, message: result.message }
         // A certificate of another workload says nothing about this proxy's own, and a root is retired based on the
         // certificates that proxies are recorded to have.
-        if (distribution.speaksFor(caller, nodeId)) {
+        if (distribution.mayReportFor(caller, nodeId)) {
           proxies.noteCertificate(nodeId, authority.current.signer, result.certificate.notAfter)
         }
         return result.certificate

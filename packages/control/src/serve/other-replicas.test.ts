@@ -2,7 +2,7 @@
 import { meshConfig } from "@merlon/policy/mesh"
 import { describe, expect, it } from "vitest"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
-import { isAnsweredFor } from "./other-replicas.js"
+import { isServedByAnother } from "./other-replicas.js"
 
 const SERVICE = { service: "merlond", port: 443 }
 const OURS = { "app.kubernetes.io/name": "merlond" }
@@ -15,7 +15,7 @@ const pod = (name: string, fields: Partial<KubernetesObject["metadata"]> = {}, r
 })
 
 const inCluster = (...pods: readonly KubernetesObject[]): boolean =>
-  isAnsweredFor({
+  isServedByAnother({
     options: { mesh: meshConfig(), replica: "one", webhooks: SERVICE, hasCluster: false },
     pods: { items: new Map(pods.map(one => [`${one.metadata.namespace}/${one.metadata.name}`, one])) },
     isLeader: () => true,
@@ -35,7 +35,7 @@ describe("a replica behind a Service that stops", () => {
 
 describe("a replica that is registered by its address", () => {
   const outside = (isLeader: boolean, hasCluster = false): boolean =>
-    isAnsweredFor({
+    isServedByAnother({
       options: { mesh: meshConfig(), replica: "one", webhooks: { url: String }, hasCluster },
       pods: { items: new Map() },
       isLeader: () => isLeader,

@@ -4,7 +4,7 @@
 
 import { componentNames } from "../install/component-names.js"
 import type { Reflected } from "../kubernetes/reflector.js"
-import { isGoing, type KubernetesObject } from "../kubernetes/resource-type.js"
+import { isBeingDeleted, type KubernetesObject } from "../kubernetes/resource-type.js"
 import type { ControlPlaneOptions } from "../options.js"
 import { labelsOf, listOf, objectOf } from "../registry/foreign.js"
 
@@ -14,7 +14,7 @@ export interface Leaving {
   readonly isLeader: () => boolean
 }
 
-export function isAnsweredFor({ options, pods, isLeader }: Leaving): boolean {
+export function isServedByAnother({ options, pods, isLeader }: Leaving): boolean {
   const { mesh, replica, webhooks, hasCluster } = options
   // The cluster stops with us, and the next start registers again.
   if (hasCluster) return true
@@ -25,7 +25,7 @@ export function isAnsweredFor({ options, pods, isLeader }: Leaving): boolean {
   for (const pod of pods.items.values()) {
     const { namespace, name, labels } = pod.metadata
     if (namespace !== rootNamespace || labelsOf(labels)["app.kubernetes.io/name"] !== controlPlane) continue
-    if (name !== replica && !isGoing(pod) && isReady(pod)) return true
+    if (name !== replica && !isBeingDeleted(pod) && isReady(pod)) return true
   }
   return false
 }

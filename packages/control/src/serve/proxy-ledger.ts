@@ -9,7 +9,7 @@ import { InternedVersions } from "../distribution/interned-versions.js"
 import { DeclaredPresence } from "../distribution/presence.js"
 import { ReplicaReporter, reportName } from "../distribution/replica-reporter.js"
 import { componentNames } from "../install/component-names.js"
-import { roleAsOwnerToTheEnd } from "../kubernetes/owner-reference.js"
+import { lastKnownRoleAsOwner } from "../kubernetes/owner-reference.js"
 import { CONFIG_MAPS } from "../kubernetes/resource-type.js"
 import { Propagation } from "../observe/propagation.js"
 import type { ControlTracer } from "../observe/tracer.js"
@@ -54,7 +54,7 @@ export function keepLedger(parts: LedgerParts, closers: Closers): Ledger {
     names,
     replica,
     ledger: proxies,
-    owners: roleAsOwnerToTheEnd(client, componentNames(names).controlPlane),
+    owners: lastKnownRoleAsOwner(client, componentNames(names).controlPlane),
     onError: error => logger.warn({ error: messageOf(error) }, "the report to the leader could not be written"),
   })
   closers.add(() => reporter.stop())

@@ -6,7 +6,7 @@ import type { LocalObservations } from "../answers/local-observations.js"
 import { answerObservations, followObservations } from "../answers/observations-server.js"
 import type { Authority } from "../authority/authority.js"
 import { componentNames } from "../install/component-names.js"
-import { roleAsOwnerToTheEnd } from "../kubernetes/owner-reference.js"
+import { lastKnownRoleAsOwner } from "../kubernetes/owner-reference.js"
 import { LEASES } from "../kubernetes/resource-type.js"
 import type { ControlPlaneOptions } from "../options.js"
 import { KnownReplicas } from "../replicas/known-replicas.js"
@@ -82,7 +82,7 @@ export function keepReplicas({ options, authority, reflectors, isLeader }: Repli
         ...{ client, names, replica, warn },
         holder: holderName(options),
         address: `${options.replicaHost.includes(":") ? `[${options.replicaHost}]` : options.replicaHost}:${port}`,
-        owners: roleAsOwnerToTheEnd(client, componentNames(names).controlPlane),
+        owners: lastKnownRoleAsOwner(client, componentNames(names).controlPlane),
       })
       // Stops before the server does: other replicas must not call one that is about to stop.
       closers.add(() => beacon.stop())

@@ -28,7 +28,7 @@ export class WorkloadViews implements ProxyViews {
   readonly #changes = new Emitter<[workloads: ReadonlySet<string>]>()
   readonly #selections = new Emitter<[policies: ReadonlySet<string>]>()
   readonly #stops: readonly (() => void)[]
-  #isGoing: ((namespace: string) => boolean) | undefined
+  #isBeingDeleted: ((namespace: string) => boolean) | undefined
   #revision = 0
 
   constructor(options: WorkloadViewsOptions) {
@@ -71,8 +71,8 @@ export class WorkloadViews implements ProxyViews {
   }
 
   /** Everything stored has been read: creates the views. A namespace that is being deleted gets no first views. */
-  begin(isGoing: (namespace: string) => boolean = () => false): void {
-    this.#isGoing ??= isGoing
+  begin(isBeingDeleted: (namespace: string) => boolean = () => false): void {
+    this.#isBeingDeleted ??= isBeingDeleted
     this.#pending.begin()
   }
 
@@ -112,7 +112,7 @@ export class WorkloadViews implements ProxyViews {
     const before = this.#views.get(key)
     // Fail closed: its policies may have been deleted before we started. Its proxy keeps its configuration, and a proxy
     // without one denies everything.
-    if (before === undefined && this.#isGoing?.(workload.namespace) === true) return false
+    if (before === undefined && this.#isBeingDeleted?.(workload.namespace) === true) return false
     const resources = this.#index.resourcesOf(workload)
     if (before !== undefined && sameResources(before.resources, resources)) return false
     this.#views.set(key, { revision, resources })

@@ -5,7 +5,7 @@
 import type { Destination, MeshService } from "@merlon/policy/resources"
 import type { MeshDirectory } from "../registry/mesh-directory.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
-import { byPrecedence, hostsOf, isHeard, type MeshScope } from "../routes/host-governance.js"
+import { appliesTo, byPrecedence, hostsOf, type MeshScope } from "../routes/host-governance.js"
 import { hostCandidates } from "../routes/host-name.js"
 import { addressedHost, destinationsOf, isSubset } from "../routes/mesh-service-index.js"
 import type { GovernedHost } from "./condition-inputs.js"
@@ -60,7 +60,7 @@ export function governedByOthers(
     const order = byPrecedence(host, scope)
     const before = rivals.filter(
       ({ other, hosts }) =>
-        hosts.has(host) && isHeard(other.metadata.namespace, host, namespace, scope) && order(other, document) < 0,
+        hosts.has(host) && appliesTo(other.metadata.namespace, host, namespace, scope) && order(other, document) < 0,
     )
     return before.map(({ other }) => other).sort(order)[0]
   }

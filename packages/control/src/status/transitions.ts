@@ -4,21 +4,21 @@
 import type { Status, StatusCondition } from "@merlon/policy/resources"
 import type { EventReason } from "./events.js"
 
-export interface Told {
+export interface StatusEvent {
   readonly reason: EventReason
   readonly message: string
 }
 
 const TROUBLE = ["Stale", "NoKeys"]
 
-export function eventsBetween(previous: Status | undefined, next: Status): readonly Told[] {
-  const told: Told[] = []
+export function eventsBetween(previous: Status | undefined, next: Status): readonly StatusEvent[] {
+  const events: StatusEvent[] = []
   for (const now of next.conditions ?? []) {
     const before = previous?.conditions?.find(({ type }) => type === now.type)
     const reason = reasonOf(before, now)
-    if (reason !== undefined) told.push({ reason, message: now.message })
+    if (reason !== undefined) events.push({ reason, message: now.message })
   }
-  return told
+  return events
 }
 
 function reasonOf(before: StatusCondition | undefined, now: StatusCondition): EventReason | undefined {

@@ -17,7 +17,7 @@ import { type Question, readQuestion } from "./question.js"
 import { type FrontProxy, type RemoteUser, remoteUser } from "./remote-user.js"
 import { over, whenOver } from "./reply-over.js"
 import { RequestSlots } from "./request-slots.js"
-import { ANSWERS_VERSION, answersGroup, apiGroup, RECORDED, resourceList } from "./resources.js"
+import { ANSWERS_VERSION, answersGroup, apiGroup, HISTORY_RESOURCES, resourceList } from "./resources.js"
 import { shareOwner } from "./share-owner.js"
 import { type TableRequest, tableOf, tableRequest } from "./table.js"
 
@@ -161,7 +161,7 @@ export class AnswersApi {
 
   #answers({ resource }: Question): ObservedAnswers | HistoryAnswers {
     const { seen, history } = this.#options
-    return RECORDED.includes(resource) ? history : seen
+    return HISTORY_RESOURCES.includes(resource) ? history : seen
   }
 
   /** Shows what was changed only to users who may read the changes. */

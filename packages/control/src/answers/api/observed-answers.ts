@@ -17,7 +17,7 @@ import { listOf } from "../../registry/foreign.js"
 import type { MeshDirectory } from "../../registry/mesh-directory.js"
 import type { CallLedger } from "../call-ledger.js"
 import { callerNames, namesOf } from "../caller-names.js"
-import { cutOff, tellCutOff } from "../cut-off.js"
+import { cutOff, cutOffWarnings } from "../cut-off.js"
 import type { WorkloadDestination } from "../destinations.js"
 import { KEEP_CALLS_MS } from "../ledger-shard.js"
 import { digestOf } from "../local-observations.js"
@@ -249,7 +249,9 @@ export class ObservedAnswers {
     const { directory, policies, ledger, mesh, now } = this.#sources
     const workloads = directory.workloads.values()
     const documents = peerAuthentications(policies)
-    return tellCutOff(cutOff(change, { documents, workloads, calls: ledger.calls(), mesh, since: now() - WINDOW_MS }))
+    return cutOffWarnings(
+      cutOff(change, { documents, workloads, calls: ledger.calls(), mesh, since: now() - WINDOW_MS }),
+    )
   }
 
   /** Since when calls are recorded. Whether a rule was used before that is unknown. */

@@ -10,7 +10,7 @@ import { type PolicyDocument, validate } from "@merlon/policy/resources"
 import { AskedError } from "@merlon/policy/trial"
 import { proofWorkload } from "../../proofs/proof-workload.js"
 import type { Prover } from "../../proofs/prover.js"
-import type { PeopleQuestion } from "../../proofs/question.js"
+import type { UserQuery } from "../../proofs/question.js"
 import { type Foreign, listOf, objectOf, textOf } from "../../registry/foreign.js"
 import type { MeshDirectory } from "../../registry/mesh-directory.js"
 import { workloadName } from "../workload-names.js"
@@ -53,7 +53,7 @@ export class ProvedAnswers {
   }
 
   /** The two moments that the query compares; undefined if it is about the stored policies. */
-  #moments(question: PeopleQuestion, { since, until }: Foreign): Promise<TwoMoments> | undefined {
+  #moments(question: UserQuery, { since, until }: Foreign): Promise<TwoMoments> | undefined {
     if (since === undefined && until === undefined) return undefined
     if (question.what !== "diffs") throw badRequest("spec.since: only `diffs` compare moments")
     if (question.documents.length + question.remove.length > 0) {
@@ -62,7 +62,7 @@ export class ProvedAnswers {
     return this.#sources.history.between(since, until, question.namespace)
   }
 
-  #read({ resource, namespace }: Question, spec: Foreign): PeopleQuestion {
+  #read({ resource, namespace }: Question, spec: Foreign): UserQuery {
     const question = {
       ask: "people" as const,
       ...(namespace === undefined ? {} : { namespace }),
@@ -103,7 +103,7 @@ export class ProvedAnswers {
   }
 
   /** The most frequent recorded calls that a change of these policies may affect. Trying all would take too long. */
-  #callsNear({ documents, remove }: Pick<PeopleQuestion, "documents" | "remove">) {
+  #callsNear({ documents, remove }: Pick<UserQuery, "documents" | "remove">) {
     const named = [...documents.map(({ metadata }) => metadata.namespace), ...remove.map(key => key.split("/")[1])]
     const namespaces = new Set(named)
     const isNear = ({ workload }: ObservedCall): boolean =>
@@ -160,7 +160,7 @@ function principalIn(spec: Foreign): string {
   return principal
 }
 
-function requestIn(spec: Foreign): NonNullable<PeopleQuestion["request"]> {
+function requestIn(spec: Foreign): NonNullable<UserQuery["request"]> {
   try {
     const request = readAsked(spec.request)
     if (typeof request.token !== "string") return request

@@ -19,7 +19,7 @@ export interface AnswerResource {
 }
 
 /** Queries about observations. */
-export const SEEN: readonly AnswerResource[] = [
+export const OBSERVATION_RESOURCES: readonly AnswerResource[] = [
   {
     name: "calls",
     kind: "Call",
@@ -75,7 +75,7 @@ export const SEEN: readonly AnswerResource[] = [
 ]
 
 /** Queries about who changed policies. */
-export const RECORDED: readonly AnswerResource[] = [
+export const HISTORY_RESOURCES: readonly AnswerResource[] = [
   {
     name: "changes",
     kind: "PolicyChange",
@@ -87,7 +87,7 @@ export const RECORDED: readonly AnswerResource[] = [
 ]
 
 /** Queries about the stored policies, with those of the query on top; nothing is created. */
-export const PROVED: readonly AnswerResource[] = [
+export const PROOF_RESOURCES: readonly AnswerResource[] = [
   {
     name: "explanations",
     kind: "Explanation",
@@ -132,7 +132,7 @@ export const PROVED: readonly AnswerResource[] = [
   },
 ]
 
-export const ANSWERS: readonly AnswerResource[] = [...SEEN, ...RECORDED, ...PROVED]
+export const ANSWERS: readonly AnswerResource[] = [...OBSERVATION_RESOURCES, ...HISTORY_RESOURCES, ...PROOF_RESOURCES]
 
 export function resourceList(names: MeshNames): object {
   return {

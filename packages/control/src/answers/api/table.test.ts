@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from "vitest"
-import { SEEN } from "./resources.js"
+import { OBSERVATION_RESOURCES } from "./resources.js"
 import { tableOf, tableRequest } from "./table.js"
 
 const KUBECTL =
@@ -45,7 +45,7 @@ describe("a table", () => {
       count: 3,
     },
   }
-  const [calls] = SEEN
+  const [calls] = OBSERVATION_RESOURCES
   const shown = (include: "None" | "Metadata" | "Object") => {
     if (calls === undefined) return expect.unreachable()
     return tableOf(calls, [item], { version: "v1", include }, { metadata: { resourceVersion: "0" }, now: NOW })
@@ -71,7 +71,7 @@ describe("a table", () => {
     expect(shown("None")).toMatchObject({ rows: [{ object: null }] })
   })
 
-  it.each(SEEN.map(resource => [resource.name, resource] as const))(
+  it.each(OBSERVATION_RESOURCES.map(resource => [resource.name, resource] as const))(
     "of %s shows absent values as a dash, and names the object",
     (_, resource) => {
       const bare = { ...item, spec: {} }

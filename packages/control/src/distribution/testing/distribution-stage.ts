@@ -70,7 +70,7 @@ export function setUp() {
     views,
     proxies,
     routes: routeResources,
-    readAnew: () => new Promise(resolve => reads.push(resolve)),
+    readAgain: () => new Promise(resolve => reads.push(resolve)),
     presence: {
       enforcing: (key, { peerAddress }) => {
         presence.push(`enforcing ${key} from ${peerAddress}`)

@@ -4,7 +4,7 @@
 import { meshConfig } from "@merlon/policy/mesh"
 import { type PolicyDocument, validate } from "@merlon/policy/resources"
 import { policyKey } from "../../policies/stored-policy.js"
-import type { News } from "../question.js"
+import type { ClusterChanges } from "../question.js"
 
 export const MESH = meshConfig()
 
@@ -28,7 +28,7 @@ export const OPEN = document("AuthorizationPolicy", "open", { rules: [{ to }] })
 export const INVARIANT = document("PolicyInvariant", "admin", { never })
 export const SHADOW = document("PolicyInvariant", "admin", { never, enforcement: "Shadow" })
 
-export function newsOf(...documents: readonly PolicyDocument[]): News {
+export function changesOf(...documents: readonly PolicyDocument[]): ClusterChanges {
   return {
     documents: documents.map(one => [policyKey(one.kind, one.metadata.namespace, one.metadata.name), one]),
     workloads: [["foo/web", { namespace: "foo", name: "web", labels: { app: "web" } }]],
@@ -36,7 +36,7 @@ export function newsOf(...documents: readonly PolicyDocument[]): News {
 }
 
 /** Policies that take long to prove and to compare: many rules of one shape, each slightly different. */
-export function laborious(namespace: string, count = 60): readonly PolicyDocument[] {
+export function slowPolicies(namespace: string, count = 60): readonly PolicyDocument[] {
   const rules = (word: string) =>
     Array.from({ length: 60 }, (_, index) => ({
       to: [{ operation: { paths: [`/${word}/${index}/{*}`, `/${word}*`], methods: ["GET", "POST"] } }],

@@ -7,7 +7,7 @@ import type { FromThread, Question, ToThread } from "../question.js"
 
 export class HandThread extends EventEmitter implements Thread {
   readonly asked: { readonly id: number; readonly question: Question }[] = []
-  news = 0
+  changes = 0
   ended = false
 
   constructor(readonly endedQuestion: SharedArrayBuffer) {
@@ -20,7 +20,7 @@ export class HandThread extends EventEmitter implements Thread {
   }
 
   postMessage(message: ToThread): void {
-    if ("news" in message) this.news += message.news.documents.length
+    if ("changes" in message) this.changes += message.changes.documents.length
     else this.asked.push(message)
   }
 

@@ -10,7 +10,7 @@ export const MESH = meshConfig()
 export const CLUSTER_DOMAIN = "cluster.local"
 export const SCOPE = { clusterDomain: CLUSTER_DOMAIN, rootNamespace: MESH.names.rootNamespace }
 
-export interface WorkloadWords {
+export interface WorkloadSketch {
   readonly namespace?: string
   readonly labels?: { readonly [key: string]: string }
   readonly addresses?: readonly string[]
@@ -20,9 +20,9 @@ export interface WorkloadWords {
   readonly ports?: readonly { readonly port: number; readonly name?: string; readonly listen?: number }[]
 }
 
-export function workload(name: string, words: WorkloadWords = {}): MeshWorkload {
-  const { namespace = "app", labels = {}, ready = true, proxied = true, serviceAccount = "default" } = words
-  const ports = (words.ports ?? [{ port: 8080, name: "http" }]).map(
+export function workload(name: string, sketch: WorkloadSketch = {}): MeshWorkload {
+  const { namespace = "app", labels = {}, ready = true, proxied = true, serviceAccount = "default" } = sketch
+  const ports = (sketch.ports ?? [{ port: 8080, name: "http" }]).map(
     ({ port, name: portName, listen }, index): WorkloadPort => ({
       port,
       listen: listen ?? 15_080 + index,
@@ -41,7 +41,7 @@ export function workload(name: string, words: WorkloadWords = {}): MeshWorkload 
     labels,
     services: [],
     serviceAccount,
-    addresses: words.addresses ?? ["10.0.0.1"],
+    addresses: sketch.addresses ?? ["10.0.0.1"],
     ready,
     started: true,
     leaving: false,
@@ -58,15 +58,15 @@ export function workload(name: string, words: WorkloadWords = {}): MeshWorkload 
 
 export function service(
   name: string,
-  words: {
+  sketch: {
     readonly namespace?: string
     readonly selector?: { readonly [key: string]: string } | undefined
     readonly ports?: readonly { readonly port: number; readonly name?: string; readonly targetPort?: number | string }[]
     readonly addresses?: readonly string[]
   } = {},
 ): MeshServiceEntry {
-  const { namespace = "app" } = words
-  const ports = (words.ports ?? [{ port: 80, name: "http", targetPort: 8080 }]).map(
+  const { namespace = "app" } = sketch
+  const ports = (sketch.ports ?? [{ port: 80, name: "http", targetPort: 8080 }]).map(
     (entry): ServicePort => ({
       port: entry.port,
       name: entry.name,
@@ -78,31 +78,31 @@ export function service(
     namespace,
     name,
     host: `${name}.${namespace}.svc.${CLUSTER_DOMAIN}`,
-    selector: "selector" in words ? words.selector : { app: name },
+    selector: "selector" in sketch ? sketch.selector : { app: name },
     ports,
-    addresses: words.addresses ?? [],
+    addresses: sketch.addresses ?? [],
   }
 }
 
-interface DocumentWords {
+interface DocumentSketch {
   readonly namespace?: string
   readonly created?: string
 }
 
-export function meshService(name: string, spec: object, words: DocumentWords = {}): MeshService {
-  const document = read("MeshService", MESH.names.networkingGroup, name, spec, words)
+export function meshService(name: string, spec: object, sketch: DocumentSketch = {}): MeshService {
+  const document = read("MeshService", MESH.names.networkingGroup, name, spec, sketch)
   if (document.kind !== "MeshService") throw new TypeError("not a MeshService")
   return document
 }
 
-export function peerAuthentication(name: string, spec: object, words: DocumentWords = {}): PeerAuthentication {
-  const document = read("PeerAuthentication", MESH.names.securityGroup, name, spec, words)
+export function peerAuthentication(name: string, spec: object, sketch: DocumentSketch = {}): PeerAuthentication {
+  const document = read("PeerAuthentication", MESH.names.securityGroup, name, spec, sketch)
   if (document.kind !== "PeerAuthentication") throw new TypeError("not a PeerAuthentication")
   return document
 }
 
-function read(kind: string, group: string, name: string, spec: object, words: DocumentWords): PolicyDocument {
-  const { namespace = "app", created = "2026-01-01T00:00:00Z" } = words
+function read(kind: string, group: string, name: string, spec: object, sketch: DocumentSketch): PolicyDocument {
+  const { namespace = "app", created = "2026-01-01T00:00:00Z" } = sketch
   const metadata = { name, namespace, creationTimestamp: created }
   const outcome = validate({ apiVersion: `${group}/${MESH.names.version}`, kind, metadata, spec }, MESH.names)
   if (outcome.document === undefined) throw new TypeError(JSON.stringify(outcome.errors))

@@ -5,22 +5,22 @@
 import type { PolicySource, StoredPolicy } from "../policies/stored-policy.js"
 import type { MeshDirectory } from "../registry/mesh-directory.js"
 import { proofWorkload } from "./proof-workload.js"
-import type { News } from "./question.js"
+import type { ClusterChanges } from "./question.js"
 
 const PART = 200
 
-export interface NewsSources {
+export interface ClusterChangeSources {
   readonly policies: PolicySource
   readonly directory: MeshDirectory
 }
 
-export class ClusterNews {
-  readonly #sources: NewsSources
+export class ClusterChangeQueue {
+  readonly #sources: ClusterChangeSources
   readonly #documents = new Set<string>()
   readonly #workloads = new Set<string>()
   readonly #stops: readonly (() => void)[]
 
-  constructor(sources: NewsSources, changed: () => void) {
+  constructor(sources: ClusterChangeSources, changed: () => void) {
     this.#sources = sources
     this.#stops = [
       sources.policies.onChange(({ before, after }) => {
@@ -46,7 +46,7 @@ export class ClusterNews {
   }
 
   /** Returns the next part; undefined if everything was sent. */
-  next(): News | undefined {
+  next(): ClusterChanges | undefined {
     if (this.#documents.size === 0 && this.#workloads.size === 0) return undefined
     const { policies, directory } = this.#sources
     return {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports news of the authority to users as Events: rotations, revocations, expiring credentials.
+// Records Events for changes of the certificate authority: rotations, revocations, expiring credentials.
 
 import type { Logger } from "pino"
 import type { Authority } from "../authority/authority.js"
 import { someOf } from "../observe/one-line.js"
 import type { EventSink } from "../status/events.js"
 
-export interface AuthorityNewsOptions {
+export interface AuthorityEventsOptions {
   readonly authority: Authority
   readonly events: EventSink
   readonly isLeader: () => boolean
@@ -16,15 +16,15 @@ export interface AuthorityNewsOptions {
 const LOOK_MS = 3_600_000
 const SOON_MS = 30 * 24 * 3_600_000
 
-export class AuthorityNews {
-  readonly #options: AuthorityNewsOptions
+export class AuthorityEvents {
+  readonly #options: AuthorityEventsOptions
   readonly #stop: () => void
   readonly #timer: NodeJS.Timeout
   #phase: string
   #revoked: string
   #unreadable = ""
 
-  constructor(options: AuthorityNewsOptions) {
+  constructor(options: AuthorityEventsOptions) {
     const { authority } = options
     this.#options = options
     this.#phase = authority.facts.phase

@@ -9,7 +9,7 @@ const CALLER: Caller = { trustDomain: "cluster.local", namespace: "foo", service
 const REQUEST = makeSigningRequest().request
 
 describe("a root that expired while no replica ran", () => {
-  const { replaceEnded, signingRoot } = NAMES.annotations
+  const { replaceExpired, signingRoot } = NAMES.annotations
 
   async function endedMesh() {
     const stage = new Stage()
@@ -23,7 +23,7 @@ describe("a root that expired while no replica ran", () => {
     const fingerprint = stage.secret.metadata.annotations?.[signingRoot] ?? ""
     const annotate = (value: string): void => {
       const { metadata, ...rest } = stage.secret
-      const annotations = { ...metadata.annotations, [replaceEnded]: value }
+      const annotations = { ...metadata.annotations, [replaceExpired]: value }
       stage.cluster.put(SECRETS, { ...rest, metadata: { ...metadata, annotations } })
     }
     return { stage, before, waiting, stopped, started, fingerprint, annotate }
@@ -31,7 +31,7 @@ describe("a root that expired while no replica ran", () => {
 
   it("makes the control plane wait and report what to do", async () => {
     const { stage, waiting, started, stopped, fingerprint } = await endedMesh()
-    const command = `kubectl annotate secret merlon-ca -n merlon-system ${replaceEnded}=${fingerprint}`
+    const command = `kubectl annotate secret merlon-ca -n merlon-system ${replaceExpired}=${fingerprint}`
     expect(waiting[0]).toContain("has ended")
     expect(waiting[0]).toContain(command)
     expect(stage.log.lines).toEqual([expect.stringContaining(command)])
@@ -64,7 +64,7 @@ describe("a root that expired while no replica ran", () => {
 })
 
 describe("a root that expires while a control plane runs", () => {
-  const { replaceEnded, signingRoot } = NAMES.annotations
+  const { replaceExpired, signingRoot } = NAMES.annotations
 
   it.each([
     ["is replaced when a user asks for it, without a restart", (fingerprint: string) => fingerprint, true],
@@ -76,7 +76,7 @@ describe("a root that expires while a control plane runs", () => {
     await stage.clock.advance(2 * HOUR)
     const { metadata, ...rest } = stage.secret
     const fingerprint = metadata.annotations?.[signingRoot] ?? ""
-    const annotations = { ...metadata.annotations, [replaceEnded]: word(fingerprint) }
+    const annotations = { ...metadata.annotations, [replaceExpired]: word(fingerprint) }
     const lines = stage.log.lines.length
     stage.cluster.put(SECRETS, { ...rest, metadata: { ...metadata, annotations } })
     await vi.waitFor(
