@@ -36,7 +36,7 @@ export const CONTROL_ERRORS = {
     fix: "check its load and the network; proxies keep their configuration meanwhile",
   },
   "api-bad-response": {
-    cause: "the response is not one of a Kubernetes API server",
+    cause: "the response does not come from a Kubernetes API server",
     fix: "check the address, and whether a gateway or login page answers in between",
   },
   "api-response-too-large": {

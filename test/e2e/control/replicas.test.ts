@@ -118,7 +118,7 @@ describe("the port of replicas", () => {
     const { chain, key } = here.credentials
     const { status, body } = await fromOutside(await addressOf("second"), { cert: chain, key })
     expect(status).toBe(403)
-    expect(body).toContain("is no control plane of this mesh")
+    expect(body).toContain("is not the control plane of this mesh")
   })
 
   it("rejects a workload that has the control plane's own account", async () => {
@@ -126,7 +126,7 @@ describe("the port of replicas", () => {
     const { chain, key } = twin.credentials
     const { status, body } = await fromOutside(await addressOf("second"), { cert: chain, key })
     expect(status).toBe(403)
-    expect(body).toContain("is a workload's and not the control plane's own")
+    expect(body).toContain("belongs to a workload and not to the control plane")
     await twin.close()
   })
 
@@ -177,7 +177,7 @@ describe("while replicas come and go", () => {
       expect(body.items?.map(({ metadata }) => metadata.name)).toContain("here")
       const { status, body: missing } = await ask.first.get("/decisions/nobody")
       expect(status).toBe(404)
-      expect(missing.message).toMatch(/the replica second of the control plane has not answered: ask again$/)
+      expect(missing.message).toMatch(/the replica second of the control plane has not responded: retry$/)
     } finally {
       second.program.signal("SIGCONT")
     }

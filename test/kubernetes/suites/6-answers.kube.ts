@@ -72,7 +72,7 @@ describe("the answers API", () => {
     expect(Object.keys(JSON.parse(await kubectl("get", "--raw", path)).paths)).toContain(`${BASE}/calls`)
     const swagger = JSON.parse(await kubectl("get", "--raw", "/openapi/v2"))
     expect(Object.keys(swagger.paths)).toContain(`${BASE}/calls`)
-    expect(await kubectl("explain", `calls.${GROUP}`)).toContain("a shape of call, with how often and when it was seen")
+    expect(await kubectl("explain", `calls.${GROUP}`)).toContain("a kind of call, how often it was observed, and when")
     expect(await kubectl("explain", `explanations.${GROUP}.spec`)).toMatch(/what is asked: workload, request/)
   })
 })

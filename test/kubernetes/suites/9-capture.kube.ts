@@ -187,7 +187,10 @@ it("warns in a restricted namespace, where calls are not captured", async () => 
   await apply(namespace("capture-confined", restricted))
   const document = JSON.stringify(pod("confined", {}, {}, "capture-confined"))
   const { code, err } = await tryKubectl(["create", "--dry-run=server", "-f", "-"], document)
-  expect({ code, err }).toEqual({ code: 0, err: expect.stringContaining("calls out of this Pod are not captured") })
+  expect({ code, err }).toEqual({
+    code: 0,
+    err: expect.stringContaining("outbound calls of this Pod are not captured"),
+  })
 })
 
 it("adds a proxy for http_proxy to a Pod of a restricted namespace that requests it", async () => {

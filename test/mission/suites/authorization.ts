@@ -89,7 +89,7 @@ export function authorization(mission: () => Mission): void {
           const { reason, message } = status?.conditions?.find(({ type }) => type === "Accepted") ?? {}
           return `${reason}: ${message}`
         }
-        await expect.poll(accepted).toContain("TargetNotFound: there is no Service `htpbin`")
+        await expect.poll(accepted).toContain("TargetNotFound: no Service `htpbin`")
         await expect.poll(() => call(ISSUER)).toMatchObject({ status: 200 })
       })
     })

@@ -19,7 +19,7 @@ function stage(...documents: readonly PolicyDocument[]) {
     prover: {
       review: async (question: ReviewQuestion | RemovalQuestion) => {
         asked.push(question)
-        return { notDecided: "the time is used up" }
+        return { notDecided: "the time limit was reached" }
       },
     },
     cutOff: () => [],
@@ -30,7 +30,7 @@ function stage(...documents: readonly PolicyDocument[]) {
 }
 
 const create = { operation: "CREATE", object: OPEN, oldObject: undefined } as const
-const NOT_DECIDED = expect.stringContaining("cannot verify what this changes: the time is used up")
+const NOT_DECIDED = expect.stringContaining("cannot verify what this changes: the time limit was reached")
 const WARNED = { rejections: [], warnings: [NOT_DECIDED] }
 const REJECTED = { rejections: [NOT_DECIDED], warnings: [] }
 const always = [{ name: "reachable", to: [{ operation: { paths: ["/*"] } }] }]

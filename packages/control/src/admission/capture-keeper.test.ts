@@ -124,7 +124,7 @@ describe("capture by Service", () => {
   })
 
   it.each([
-    ["answered", "False", /port 8080 answers past xserver/],
+    ["answered", "False", /port 8080 answers without going through xserver/],
     ["silent", "True", undefined],
     ["refused", "True", undefined],
   ] as const)(

@@ -88,7 +88,7 @@ export class CaptureKeeper {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {
       this.#running = work()
-        .catch((error: unknown) => this.#options.warn("capture could not be looked after; trying again", error))
+        .catch((error: unknown) => this.#options.warn("traffic capture could not be maintained; retrying", error))
         .finally(() => {
           this.#running = undefined
           this.#next()
@@ -168,7 +168,7 @@ export class CaptureKeeper {
         type: "apply",
       })
     } catch (error) {
-      warn(`what was seen of the Pod \`${pod.metadata.name}\` could not be written: ${messageOf(error)}`, error)
+      warn(`the capture condition of the Pod \`${pod.metadata.name}\` could not be written: ${messageOf(error)}`, error)
     }
   }
 

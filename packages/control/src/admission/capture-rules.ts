@@ -32,15 +32,15 @@ const MAP = /^\d{1,5}:\d{1,5}(,\d{1,5}:\d{1,5})*$/
 /** Parses the map of the command line; returns a string with the error if it is invalid. */
 export function parseCaptureMap(text: string): readonly CapturedPort[] | string {
   if (text === "") return []
-  if (!MAP.test(text)) return `\`${text.slice(0, 100)}\` is no list of PORT:LISTEN pairs`
+  if (!MAP.test(text)) return `\`${text.slice(0, 100)}\` is not a list of PORT:LISTEN pairs`
   const ports = text.split(",").map(pair => {
     const [port = 0, listen = 0] = pair.split(":").map(Number)
     return { port, listen }
   })
   if (ports.length > MAX_PORTS) return `more than ${MAX_PORTS} ports`
   for (const { port, listen } of ports) {
-    if (port < 1 || port > 65_535 || isReservedPort(port)) return `${port} cannot be an application's port`
-    if (listen < 1 || listen > 65_535) return `${listen} is no port`
+    if (port < 1 || port > 65_535 || isReservedPort(port)) return `${port} is not allowed as an application port`
+    if (listen < 1 || listen > 65_535) return `${listen} is not a port`
   }
   const distinct = (values: readonly number[]): boolean => new Set(values).size === values.length
   if (!distinct(ports.map(({ port }) => port)) || !distinct(ports.map(({ listen }) => listen))) {

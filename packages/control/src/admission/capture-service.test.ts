@@ -63,7 +63,7 @@ describe("capture by Service", () => {
       () => undefined,
     )
     expect(guessed.targets).toEqual([15080, 15081])
-    expect(guessed.warnings).toEqual([expect.stringContaining("no workload behind this Service is known yet")])
+    expect(guessed.warnings).toEqual([expect.stringContaining("this Service has no known workloads yet")])
     expect(capture(guessed.after).targets).toEqual([15081, 15080])
   })
 

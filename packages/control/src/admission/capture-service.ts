@@ -56,14 +56,16 @@ export function captureService(
     if (isListening(original)) continue
     const to = listen.of(original)
     if (to === undefined) {
-      warnings.push(`port ${key}: no workload behind it declares the port \`${original}\`, so it stays as it is`)
+      warnings.push(
+        `port ${key}: no workload behind it declares the port \`${original}\`, so its target port is not changed`,
+      )
       continue
     }
     kept[key] = original
     if (to !== written) patch.push({ op: "add", path: `/spec/ports/${at}/targetPort`, value: to })
   }
   if (listen.guessed) {
-    warnings.push("no workload behind this Service is known yet; its ports are taken in the order written here")
+    warnings.push("this Service has no known workloads yet; Merlon assumes that they declare its ports in this order")
   }
   const note = JSON.stringify(kept)
   if (Object.keys(kept).length > 0 && objectOf(metadata.annotations)[originalTargetPorts] !== note) {

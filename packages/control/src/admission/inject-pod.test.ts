@@ -190,7 +190,7 @@ describe("Pods that are rejected or warned about", () => {
   it.each([15000, 15021, 15080, 15099, 1337])("a port %i, which belongs to xserver", port => {
     expect(injectPod(ports(8080, port), ENABLED, OPTIONS)).toEqual({
       outcome: "rejected",
-      because: `the ports ${port} are xserver's own; change it, or set the label \`sidecar.merlon.dev/inject: "false"\``,
+      because: `the ports ${port} are reserved for xserver; change it, or set the label \`sidecar.merlon.dev/inject: "false"\``,
     })
   })
 

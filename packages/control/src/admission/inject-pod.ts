@@ -50,13 +50,13 @@ export function injectPod(pod: unknown, place: PodPlace, options: InjectionOptio
   const choice = optIn(metadata.labels, namespace, namespaceOptedIn, names)
   const skipped = (because: string, warnings = choice.warnings): PodInjection =>
     required
-      ? { outcome: "rejected", because: `the namespace \`${namespace}\` takes no Pod without one, and ${because}` }
+      ? { outcome: "rejected", because: `the namespace \`${namespace}\` requires one, and ${because}` }
       : { outcome: "skipped", because, warnings }
   if (!choice.inject) return skipped(choice.because)
   if (hasXserver(spec, names)) {
     const error = required ? injectionError(pod, options) : undefined
     return error === undefined
-      ? { outcome: "skipped", because: "it has an xserver already", warnings: choice.warnings }
+      ? { outcome: "skipped", because: "it already has an xserver", warnings: choice.warnings }
       : { outcome: "rejected", because: unprotected(namespace, error) }
   }
   if (spec.hostNetwork === true) {
@@ -137,7 +137,7 @@ function resourcesOf(annotations: Foreign, { names, resources }: InjectionOption
 
 /** The error for a namespace that requires injection. */
 export function unprotected(namespace: string, error: string): string {
-  return `the namespace \`${namespace}\` takes no Pod that can be reached past its xserver, and ${error}`
+  return `the namespace \`${namespace}\` rejects Pods whose xserver can be bypassed, and ${error}`
 }
 
 function defaultContainer(containers: readonly Foreign[]): { readonly [annotation: string]: string } {
@@ -150,16 +150,16 @@ function rejection(ports: readonly number[], spec: Foreign, options: InjectionOp
   const { injectLabel } = options.names
   const instead = `change it, or set the label \`${injectLabel}: "false"\``
   const taken = ports.filter(isReservedPort)
-  if (taken.length > 0) return `the ports ${taken.join(", ")} are xserver's own; ${instead}`
+  if (taken.length > 0) return `the ports ${taken.join(", ")} are reserved for xserver; ${instead}`
   if (ports.length > MAX_PORTS)
-    return `${ports.length} ports are more than the ${MAX_PORTS} that xserver has; ${instead}`
+    return `it declares ${ports.length} ports, and xserver supports ${MAX_PORTS}; ${instead}`
   const { credentialsVolume, stateVolume, initContainer, outboundContainer: outbound } = injectionNames(options.names)
   const { volumes, initContainers, containers } = spec
   const named = [...listOf(volumes), ...listOf(initContainers), ...listOf(containers)].map(item =>
     textOf(objectOf(item).name),
   )
   const clash = [credentialsVolume, stateVolume, initContainer, outbound].find(name => named.includes(name))
-  return clash === undefined ? undefined : `the name \`${clash}\` is one that injection uses; ${instead}`
+  return clash === undefined ? undefined : `the name \`${clash}\` is reserved for injection; ${instead}`
 }
 
 function oddities(
@@ -170,22 +170,24 @@ function oddities(
 ): readonly string[] {
   const warnings: string[] = []
   if (ports === 0) {
-    warnings.push("no container declares a TCP port, so xserver lets nothing in; declare `ports` of the application")
+    warnings.push(
+      "no container declares a TCP port, so xserver accepts no connections; declare the application's `ports`",
+    )
   }
   const udp = udpPorts(spec).join(", ")
   if (udp !== "" && capture === "redirect" && handling === "refuse") {
-    warnings.push(`this mesh denies UDP: no client reaches ${udp}`)
+    warnings.push(`this mesh denies UDP: no client can reach ${udp}`)
   } else if (udp !== "") {
-    warnings.push(`no policy judges UDP: ${udp} can be reached by everybody, also under STRICT`)
+    warnings.push(`no policy judges UDP: every client can reach ${udp}, even with STRICT`)
   }
   if (undeclared === "pass") {
     const { undeclared: annotation } = injectionNames(names).annotations
-    warnings.push(`\`${annotation}: pass\` lets connections reach ports unjudged, so no policy of this Pod is Ready`)
+    warnings.push(
+      `\`${annotation}: pass\` lets connections reach ports without policy checks, so no policy of this Pod is Ready`,
+    )
   }
   if (!nativeSidecar && (spec.restartPolicy === "Never" || spec.restartPolicy === "OnFailure")) {
-    warnings.push(
-      "xserver keeps running when the application has finished, so the pod never completes; use native sidecars",
-    )
+    warnings.push("xserver keeps running after the application exits, so the Pod never completes; use native sidecars")
   }
   return warnings
 }

@@ -139,7 +139,7 @@ describe("a namespace that requires an xserver", () => {
   ])("rejects a Pod that %s", (_, spec, metadata) => {
     expect(injectPod(pod(spec, metadata), REQUIRED, OPTIONS)).toMatchObject({
       outcome: "rejected",
-      because: expect.stringContaining("takes no Pod without one"),
+      because: expect.stringContaining("requires one, and"),
     })
   })
 
@@ -162,10 +162,20 @@ describe("UDP ports", () => {
   })
   const REJECTED = ["capture", "--map", "80:15080", "--udp", "refuse"]
   it.each<[string, Partial<InjectionOptions>, readonly string[] | undefined, string]>([
-    ["pass by default", {}, REJECTED.slice(0, 3), "no policy judges UDP: 53 can be reached"],
-    ["pass if the mesh says so", { udp: "pass" }, REJECTED.slice(0, 3), "no policy judges UDP: 53 can be reached"],
-    ["are denied if the mesh says so", { udp: "refuse" }, REJECTED, "this mesh denies UDP: no client reaches 53"],
-    ["pass if no rules capture", { udp: "refuse", capture: "service" }, undefined, "no policy judges UDP: 53"],
+    ["pass by default", {}, REJECTED.slice(0, 3), "no policy judges UDP: every client can reach 53"],
+    [
+      "pass if the mesh says so",
+      { udp: "pass" },
+      REJECTED.slice(0, 3),
+      "no policy judges UDP: every client can reach 53",
+    ],
+    ["are denied if the mesh says so", { udp: "refuse" }, REJECTED, "this mesh denies UDP: no client can reach 53"],
+    [
+      "pass if no rules capture",
+      { udp: "refuse", capture: "service" },
+      undefined,
+      "no policy judges UDP: every client can reach 53",
+    ],
   ])("%s", (_, options, args, warning) => {
     const { after, warnings } = injected(dns, options)
     expect(after.spec.initContainers?.[0]?.args).toEqual(args)

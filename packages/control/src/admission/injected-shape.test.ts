@@ -102,21 +102,17 @@ test.each<[string, TestPod, string, Partial<InjectionOptions>?]>([
     "`volumeMounts` differs",
   ],
   ["other volumes", { ...OURS, spec: { ...OURS.spec, volumes: [] } }, "`merlon-credentials`"],
-  [
-    "a missing capture container",
-    { ...OURS, spec: { ...OURS.spec, initContainers: [] } },
-    "`merlon-init` is not what injection writes",
-  ],
+  ["a missing capture container", { ...OURS, spec: { ...OURS.spec, initContainers: [] } }, "`merlon-init` is missing"],
   ["a capture of other ports", changed(OURS, "merlon-init", { args: ["capture", "--map", ""] }), "`args[2]` differs"],
   [
     "captured calls that leave out inbound ports",
     captureArgs("capture", "--map", "", ...OUTBOUND),
-    "`merlon-init` is not what injection writes: `args[2]` differs",
+    "`merlon-init` does not match the injected one: `args[2]` differs",
   ],
   [
     "captured calls that open undeclared ports",
     captureArgs("capture", "--map", "8080:15080", "--undeclared", "pass", ...OUTBOUND),
-    "`merlon-init` is not what injection writes: `args` differs",
+    "`merlon-init` does not match the injected one: `args` differs",
   ],
   [
     "captured calls with a second map",
@@ -131,12 +127,12 @@ test.each<[string, TestPod, string, Partial<InjectionOptions>?]>([
   [
     "a proxy for inbound only although calls are captured",
     changed(CAPTURING, "merlon-xserver", { args: OURS.spec.containers[0]?.args }),
-    "`merlon-xserver` is not what injection writes",
+    "`merlon-xserver` does not match the injected one",
   ],
   [
     "captured calls that the Pod does not request",
     { ...CAPTURING, metadata: { ...CAPTURING.metadata, annotations: OURS.metadata.annotations ?? {} } },
-    "is not what injection writes",
+    "does not match the injected one",
   ],
   [
     "a broken limit of captured calls",
@@ -147,7 +143,7 @@ test.each<[string, TestPod, string, Partial<InjectionOptions>?]>([
         annotations: { ...CAPTURING.metadata.annotations, "outbound.merlon.dev/exclude-ports": "--map" },
       },
     },
-    "`--map` is no port",
+    "`--map` is not a port",
   ],
   [
     "a native sidecar before a capture that comes last",
@@ -161,7 +157,7 @@ test.each<[string, TestPod, string, Partial<InjectionOptions>?]>([
         ],
       },
     },
-    "is not what injection writes",
+    "does not match the injected one",
   ],
   ["a capture by another program", changed(OURS, "merlon-init", { image: "busybox" }), "`image` differs"],
   [

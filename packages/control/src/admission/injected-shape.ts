@@ -45,12 +45,13 @@ export function injectionError(pod: unknown, options: InjectionOptions): string 
   ]
   for (const [from, wanted] of expected) {
     const found = from.find(({ name }) => name === wanted.name)
-    if (found === undefined) return `\`${String(wanted.name)}\` is not what injection writes: it is missing`
+    if (found === undefined) return `\`${String(wanted.name)}\` is missing`
     const differs = difference(found, wanted, "")
-    if (differs !== undefined) return `\`${String(wanted.name)}\` is not what injection writes: \`${differs}\` differs`
+    if (differs !== undefined)
+      return `\`${String(wanted.name)}\` does not match the injected one: \`${differs}\` differs`
   }
   if (capture === "service" && inits.some(({ name }) => name === initContainer)) {
-    return `\`${initContainer}\` is not what injection writes where Services lead to xserver`
+    return `\`${initContainer}\` must not be there if traffic is captured by Service`
   }
   // Connections of a sidecar that starts before the rules are in place would never be captured.
   const early = inits.findIndex(({ restartPolicy }) => restartPolicy === "Always")
@@ -62,14 +63,16 @@ export function injectionError(pod: unknown, options: InjectionOptions): string 
   if (label !== capture) return `the label \`${captureLabel}\` is not \`${capture}\``
   const bootstrap = JSON.stringify(bootstrapDocument(options))
   return notes[keys.injected] === undefined || notes[keys.bootstrap] !== bootstrap
-    ? `the annotation \`${keys.bootstrap}\` is not what injection writes`
+    ? `the annotation \`${keys.bootstrap}\` does not match the injected one`
     : undefined
 }
 
 /** Undeclared ports would be open, whether other ports are declared or not. */
 export function undeclaredError(annotations: Foreign, { names }: InjectionOptions): string | undefined {
   const { undeclared } = injectionNames(names).annotations
-  return annotations[undeclared] === "pass" ? `\`${undeclared}: pass\` lets connections reach it unjudged` : undefined
+  return annotations[undeclared] === "pass"
+    ? `\`${undeclared}: pass\` lets connections reach it without policy checks`
+    : undefined
 }
 
 /** What an update takes away from an injected Pod; undefined if the proxy is unchanged. */

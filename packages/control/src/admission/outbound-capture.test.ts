@@ -10,15 +10,15 @@ test.each<[string, readonly number[]]>([
 })
 
 test.each([
-  ["", "`` is no port; write a list as 5432,6379"],
-  ["5432,", "`` is no port"],
-  ["5432, 6379", "` 6379` is no port"],
-  ["0", "`0` is no port"],
-  ["080", "`080` is no port"],
-  ["65536", "`65536` is no port"],
-  ["1e3", "`1e3` is no port"],
-  ["1-5", "`1-5` is no port"],
-  ["80;reboot", "`80;reboot` is no port"],
+  ["", "`` is not a port; write a list such as 5432,6379"],
+  ["5432,", "`` is not a port"],
+  ["5432, 6379", "` 6379` is not a port"],
+  ["0", "`0` is not a port"],
+  ["080", "`080` is not a port"],
+  ["65536", "`65536` is not a port"],
+  ["1e3", "`1e3` is not a port"],
+  ["1-5", "`1-5` is not a port"],
+  ["80;reboot", "`80;reboot` is not a port"],
   ["80,80", "`80` is listed twice"],
   [Array.from({ length: 65 }, (_, at) => at + 1).join(), "more than 64 entries"],
 ])("rejects the ports `%s`", (text, because) => {
@@ -46,11 +46,11 @@ test.each<[string, readonly [4 | 6, string][]]>([
 })
 
 test.each([
-  ["", "`` is no CIDR block; write a list as 10.0.0.0/8,fd00::/8"],
-  ["*", "`*` is no CIDR block"],
+  ["", "`` is not a CIDR block; write a list such as 10.0.0.0/8,fd00::/8"],
+  ["*", "`*` is not a CIDR block"],
   ["10.0.0.0/33", "`10.0.0.0/33`"],
   ["10.0.0.0/08", "`10.0.0.0/08`"],
-  ["10.0.0.0/8,", "`` is no CIDR block"],
+  ["10.0.0.0/8,", "`` is not a CIDR block"],
   ["010.0.0.0/8", "`010.0.0.0/8`"],
   ["fe80::1%eth0", "`fe80::1%eth0`"],
   ["::ffff:10.0.0.0/104", "`::ffff:10.0.0.0/104`"],

@@ -33,7 +33,7 @@ export function parsePortList(text: string): readonly number[] | string {
     .split(",")
     .map(item => (/^[1-9]\d{0,4}$/.test(item) && Number(item) <= 65_535 ? Number(item) : item))
   const wrong = ports.find(port => typeof port === "string")
-  if (wrong !== undefined) return `\`${shown(wrong)}\` is no port; write a list as 5432,6379`
+  if (wrong !== undefined) return `\`${shown(wrong)}\` is not a port; write a list such as 5432,6379`
   return checked(ports.filter(port => typeof port === "number"))
 }
 
@@ -41,7 +41,7 @@ export function parsePortList(text: string): readonly number[] | string {
 export function parseCidrList(text: string): readonly CidrBlock[] | string {
   const blocks = text.split(",").map(item => blockOf(item) ?? item)
   const wrong = blocks.find(block => typeof block === "string")
-  if (wrong !== undefined) return `\`${shown(wrong)}\` is no CIDR block; write a list as 10.0.0.0/8,fd00::/8`
+  if (wrong !== undefined) return `\`${shown(wrong)}\` is not a CIDR block; write a list such as 10.0.0.0/8,fd00::/8`
   return checked(blocks.filter(block => typeof block === "object"))
 }
 

@@ -140,9 +140,9 @@ test.each<[Record<string, string>, string]>([
   [{ [PROXY]: "yes" }, `\`${PROXY}\` must be \`capture\`, \`"true"\` or \`"false"\`; it is \`"yes"\``],
   [{ [PROXY]: "" }, `\`${PROXY}\` must be`],
   [{ [PROXY]: "Capture" }, `\`${PROXY}\` must be`],
-  [{ "outbound.merlon.dev/exclude-ports": "http" }, "exclude-ports`: `http` is no port"],
-  [{ "outbound.merlon.dev/exclude-cidrs": "10.0.0.0/8;" }, "exclude-cidrs`: `10.0.0.0/8;` is no CIDR block"],
-  [{ "outbound.merlon.dev/include-cidrs": "" }, "include-cidrs`: `` is no CIDR block"],
+  [{ "outbound.merlon.dev/exclude-ports": "http" }, "exclude-ports`: `http` is not a port"],
+  [{ "outbound.merlon.dev/exclude-cidrs": "10.0.0.0/8;" }, "exclude-cidrs`: `10.0.0.0/8;` is not a CIDR block"],
+  [{ "outbound.merlon.dev/include-cidrs": "" }, "include-cidrs`: `` is not a CIDR block"],
 ])("rejects a Pod with %j", (annotations, because) => {
   for (const options of [OPTIONS, { ...OPTIONS, ...MESH }]) {
     const result = injectPod(annotated(annotations), ENABLED, options)
@@ -170,7 +170,7 @@ describe("warnings without capture", () => {
   ])("%s", (_, before, options, because) => {
     const { after, warnings } = injected(before, options)
     expect(warnings).toEqual([expect.stringContaining(because)])
-    expect(warnings[0]).toMatch(/^calls out of this Pod are not captured: /)
+    expect(warnings[0]).toMatch(/^outbound calls of this Pod are not captured: /)
     expect(find(after, "merlon-xserver")?.args).toEqual(XSERVER_ARGS)
     expect(find(after, "merlon-init")?.args ?? []).not.toContain("--outbound")
     expect(names(after.spec.initContainers)[0]).not.toBe("logs")

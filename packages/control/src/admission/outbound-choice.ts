@@ -47,8 +47,10 @@ export function outboundOf(annotations: Foreign, podSpec: unknown, options: Inje
     way,
     flags: {},
     warnings: [
-      ...(obstacle === undefined ? [] : [`calls out of this Pod are not captured: ${obstacle}`]),
-      ...unused.map(key => `the annotation \`${key}\` has no effect, because calls out of this Pod are not captured`),
+      ...(obstacle === undefined ? [] : [`outbound calls of this Pod are not captured: ${obstacle}`]),
+      ...unused.map(
+        key => `the annotation \`${key}\` has no effect, because outbound calls of this Pod are not captured`,
+      ),
     ],
   }
 }

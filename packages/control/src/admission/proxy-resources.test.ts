@@ -56,9 +56,9 @@ describe("resources of injected containers", () => {
   it.each([
     ["limits", "must be JSON"],
     ["[]", "must be a mapping"],
-    ['{"limit":{}}', "has `requests` and `limits` only, not `limit`"],
-    ['{"limits":{"gpu":"1"}}', "names `gpu`; it may name cpu, memory, ephemeral-storage"],
-    ['{"limits":{"memory":"much"}}', "needs a quantity for `memory`, as 500m or 256Mi"],
+    ['{"limit":{}}', "may have `requests` and `limits`, not `limit`"],
+    ['{"limits":{"gpu":"1"}}', "names `gpu`; use cpu, memory, ephemeral-storage"],
+    ['{"limits":{"memory":"much"}}', "needs a quantity for `memory`, such as 500m or 256Mi"],
   ])("reject the annotation %s with the reason", (annotation, message) => {
     expect(inject(annotation)).toEqual({
       outcome: "rejected",

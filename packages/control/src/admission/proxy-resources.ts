@@ -30,11 +30,12 @@ export function proxyResources(text: string, under: ProxyResources = DEFAULT_RES
   try {
     value = JSON.parse(text)
   } catch (error) {
-    return `must be JSON, as ${EXAMPLE}: ${messageOf(error)}`
+    return `must be JSON, such as ${EXAMPLE}: ${messageOf(error)}`
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return `must be a mapping, as ${EXAMPLE}`
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    return `must be a mapping, such as ${EXAMPLE}`
   const unknown = Object.keys(value).find(key => key !== "requests" && key !== "limits")
-  if (unknown !== undefined) return `has \`requests\` and \`limits\` only, not \`${unknown.slice(0, 100)}\``
+  if (unknown !== undefined) return `may have \`requests\` and \`limits\`, not \`${unknown.slice(0, 100)}\``
   const { requests, limits } = objectOf(value)
   const [laidRequests, laidLimits] = [laidOver(under.requests, requests), laidOver(under.limits, limits)]
   if (typeof laidRequests === "string") return laidRequests
@@ -45,11 +46,11 @@ export function proxyResources(text: string, under: ProxyResources = DEFAULT_RES
 function laidOver(under: Quantities, over: unknown): Quantities | string {
   const result: { [resource: string]: string } = { ...under }
   for (const [resource, quantity] of Object.entries(objectOf(over))) {
-    if (!RESOURCES.includes(resource)) return `names \`${resource.slice(0, 100)}\`; it may name ${RESOURCES.join(", ")}`
+    if (!RESOURCES.includes(resource)) return `names \`${resource.slice(0, 100)}\`; use ${RESOURCES.join(", ")}`
     const text = typeof quantity === "number" ? String(quantity) : quantity
     if (text === null) delete result[resource]
     else if (typeof text === "string" && QUANTITY.test(text)) result[resource] = text
-    else return `needs a quantity for \`${resource}\`, as 500m or 256Mi`
+    else return `needs a quantity for \`${resource}\`, such as 500m or 256Mi`
   }
   return result
 }

@@ -15,7 +15,7 @@ describe("reading a review", () => {
   const valid = reviewBody(question(pod))
   const request = (change: object) => ({ ...valid, request: { ...valid.request, ...change } })
   it.each<[string, unknown, RegExp]>([
-    ["another kind", { kind: "Pod" }, /no AdmissionReview/],
+    ["another kind", { kind: "Pod" }, /not an AdmissionReview/],
     ["another version", { ...valid, apiVersion: "admission.k8s.io/v1beta1" }, /only `admission.k8s.io\/v1`/],
     ["a missing request", { ...valid, request: null }, /request.uid/],
     ["a list as request", { ...valid, request: [] }, /request.uid/],

@@ -72,16 +72,16 @@ export function readReview(body: string): AdmissionRequest | string {
   try {
     value = JSON.parse(body)
   } catch {
-    return "the body is no JSON"
+    return "the body is not JSON"
   }
   const review = objectOf(value)
-  if (review.kind !== "AdmissionReview") return "the body is no AdmissionReview"
-  if (review.apiVersion !== API_VERSION) return `only \`${API_VERSION}\` is spoken here`
+  if (review.kind !== "AdmissionReview") return "the body is not an AdmissionReview"
+  if (review.apiVersion !== API_VERSION) return `only \`${API_VERSION}\` is supported`
   const request = objectOf(review.request)
   const uid = textOf(request.uid)
   if (uid === undefined || uid.length > MAX_UID) return "`request.uid` is missing or too long"
   const operation = OPERATIONS.find(known => known === request.operation)
-  if (operation === undefined) return "`request.operation` is none of CREATE, UPDATE, DELETE, CONNECT"
+  if (operation === undefined) return "`request.operation` must be CREATE, UPDATE, DELETE or CONNECT"
   const { group, version, kind } = objectOf(request.kind)
   if (typeof group !== "string" || textOf(version) === undefined || textOf(kind) === undefined) {
     return "`request.kind` must name group, version and kind"

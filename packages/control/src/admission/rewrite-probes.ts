@@ -51,7 +51,7 @@ class Rewriter {
       if (httpGet === undefined && tcpSocket === undefined) continue
       const name = textOf(container.name) ?? ""
       this.warnings.push(
-        `container \`${name}\`: \`lifecycle.${hook}\` calls in plaintext like any caller, so STRICT rejects it; use \`exec\``,
+        `container \`${name}\`: \`lifecycle.${hook}\` calls in plaintext, so STRICT rejects it; use \`exec\``,
       )
     }
     return container
@@ -87,7 +87,7 @@ function askedBy({ httpGet, tcpSocket, grpc, timing }: Parts, container: Foreign
   // A command, or a probe of another host.
   if ((httpGet ?? tcpSocket ?? grpc) === undefined || textOf(target.host) !== undefined) return undefined
   const port = portNumber(target.port, container)
-  if (port === undefined) return `stays as it is: no port \`${String(target.port)}\` is declared`
+  if (port === undefined) return `is not rewritten: no port \`${String(target.port)}\` is declared`
   const timeoutMs = (portOf(timing.timeoutSeconds) ?? 1) * 1000
   const common = { port, headers: {}, timeoutMs }
   if (httpGet === undefined) {

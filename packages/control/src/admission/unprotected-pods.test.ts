@@ -39,7 +39,7 @@ test.each<[string, KubernetesObject, string | undefined]>([
   [
     "has open undeclared ports",
     podOf("in/a", { annotations: { "inbound.merlon.dev/undeclared": "pass" } }),
-    "can be reached past its xserver (ports that it does not declare pass unjudged)",
+    "can be reached without its xserver (undeclared ports are reachable without policy checks)",
   ],
 ])("checks a Pod that %s", (_, pod, problem) => {
   const found = unprotectedPods([pod], NAMESPACES, names)

@@ -41,16 +41,16 @@ export function unprotectedPods(
 
 function errorOf(pod: KubernetesObject, names: MeshNames): Pick<UnprotectedPod, "problem" | "fix"> | undefined {
   if (objectOf(pod.spec).hostNetwork === true) {
-    const fix = `take it off the node's network, or say that it is meant: label \`${names.injectLabel}: "false"\``
+    const fix = `remove \`hostNetwork\`, or opt out with the label \`${names.injectLabel}: "false"\``
     return { problem: "is on the node's network, where no xserver can protect it", fix }
   }
   if (!hasXserver(pod.spec, names)) {
-    return { problem: "has no xserver", fix: "start it again: `kubectl rollout restart`, or delete the Pod" }
+    return { problem: "has no xserver", fix: "restart it with `kubectl rollout restart`, or delete the Pod" }
   }
   const bypass = bypassOf(pod, names)
   if (bypass === undefined) return undefined
   return {
-    problem: `can be reached past its xserver (${bypass})`,
+    problem: `can be reached without its xserver (${bypass})`,
     fix: "see docs/kubernetes.md, `Configure injection`",
   }
 }

@@ -108,7 +108,7 @@ describe.each(MESHES)("validation in the mesh %s", (word, domain) => {
       mesh,
       clusterDomain,
     })
-    expect(answer.warnings).toEqual([expect.stringMatching(/stored but not in force: spec\.jwtRules\[0\]\.jwksUri/)])
+    expect(answer.warnings).toEqual([expect.stringMatching(/stored but not enforced: spec\.jwtRules\[0\]\.jwksUri/)])
   })
 
   it("accepts a name that will be generated", () => {
@@ -132,7 +132,7 @@ describe.each(MESHES)("validation in the mesh %s", (word, domain) => {
     it("name the callers that a MeshService for another namespace's host affects", () => {
       const routes = document("MeshService", { hosts: ["web.app", "mine"] })
       expect(validatePolicy(question(routes), { mesh, clusterDomain }).warnings).toEqual([
-        expect.stringContaining("`web.app` is not of the namespace `foo`, so this affects callers in `foo` alone"),
+        expect.stringContaining("`web.app` is not in the namespace `foo`, so this affects only callers in `foo`"),
       ])
     })
 

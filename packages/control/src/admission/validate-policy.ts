@@ -59,7 +59,7 @@ export function validatePolicy(request: AdmissionRequest, options: ValidateOptio
   if (document === undefined) {
     // A stored document that is no longer valid must stay deletable, and its status and finalizers writable.
     if (operation === "UPDATE" && (isBeingDeleted(object) || meansTheSame(object, oldObject, names))) {
-      return { warnings: [`this document is stored but not in force: ${errors[0]?.message ?? "it is invalid"}`] }
+      return { warnings: [`this document is stored but not enforced: ${errors[0]?.message ?? "it is invalid"}`] }
     }
     return { rejected: invalid(request, errors), warnings: told }
   }
@@ -72,7 +72,7 @@ function guests(document: PolicyDocument, { mesh, clusterDomain }: ValidateOptio
   const { namespace } = document.metadata
   return guestHosts(document, { clusterDomain, rootNamespace: mesh.names.rootNamespace }).map(
     host =>
-      `\`${host}\` is not of the namespace \`${namespace}\`, so this affects callers in \`${namespace}\` alone; write it in the Service's own namespace or in \`${mesh.names.rootNamespace}\` for everybody`,
+      `\`${host}\` is not in the namespace \`${namespace}\`, so this affects only callers in \`${namespace}\`; to affect all callers, create it in the Service's namespace or in \`${mesh.names.rootNamespace}\``,
   )
 }
 

@@ -74,7 +74,7 @@ export class WebhookServer {
       },
       (asked, reply) => {
         this.#answer(asked, reply).catch((error: unknown) => {
-          options.log?.("a webhook request broke off", error)
+          options.log?.("a webhook request was aborted", error)
           reply.destroy()
         })
       },

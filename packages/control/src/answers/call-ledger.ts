@@ -205,7 +205,7 @@ export class CallLedger {
         waiting.stored()
       }
     } catch (error) {
-      this.#options.warn("what proxies have seen could not be stored", error)
+      this.#options.warn("observed calls could not be stored", error)
     }
     if (shard.waiting.size > 0) this.#schedule(index)
   }

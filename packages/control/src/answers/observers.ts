@@ -84,7 +84,7 @@ export class Observers implements ObservationSink {
 
   open(caller: Caller, nodeId: string, ask: (inquiry: Inquiry) => void): ReturnType<ObservationSink["open"]> {
     if (!this.#options.mayReportFor(caller, nodeId)) {
-      const message = `the caller may not speak for \`${nodeId.slice(0, 200)}\`; send the token or certificate of its pod`
+      const message = `the caller may not report for \`${nodeId.slice(0, 200)}\`; send the token or certificate of its pod`
       return { code: "PERMISSION_DENIED", message } satisfies Rejection
     }
     const session: Session = { proxy: nodeId, ask, asked: new Map() }

@@ -29,7 +29,7 @@ export function adviceFor({ pods, proxyOf, lastSeen }: PlaintextCalls): CallerAd
     return {
       calls: "unknown",
       advice:
-        "breaks: not a workload of the mesh that runs now; give it a proxy, keep the port PERMISSIVE, or ignore it if it is gone",
+        "breaks: not a running workload of the mesh; give it a proxy, keep the port PERMISSIVE, or ignore it if it is gone",
     }
   }
   const bare = pods.filter(({ proxied }) => !proxied).length
@@ -39,7 +39,7 @@ export function adviceFor({ pods, proxyOf, lastSeen }: PlaintextCalls): CallerAd
   const proxies = pods.map(({ key }) => proxyOf(key))
   const silent = proxies.filter(proxy => proxy?.calls === undefined).length
   if (silent > 0) {
-    const why = "no connected proxy that takes calls"
+    const why = "no connected proxy that handles calls"
     return {
       calls: "none",
       advice: `breaks: ${some(silent, pods.length)} ${why}; enable outbound capture and restart them`,
@@ -49,7 +49,7 @@ export function adviceFor({ pods, proxyOf, lastSeen }: PlaintextCalls): CallerAd
     return {
       calls: "http_proxy",
       advice:
-        "breaks unless the program uses `http_proxy`: its calls are not captured; set `http_proxy` in the program, or capture its calls",
+        "breaks unless the program uses `http_proxy`: its calls are not captured; set `http_proxy` in the program, or enable outbound capture",
     }
   }
   // It called in plaintext while every proxy was connected: the call bypassed the proxy, or a policy told it to use
@@ -58,7 +58,7 @@ export function adviceFor({ pods, proxyOf, lastSeen }: PlaintextCalls): CallerAd
     return {
       calls: "captured",
       advice:
-        "breaks: its calls are captured, yet it called in plaintext since; look for ports or addresses excluded from capture, and for a MeshService with mode DISABLE",
+        "breaks: its calls are captured, but it still called in plaintext; look for ports or addresses excluded from capture, and for a MeshService with mode DISABLE",
     }
   }
   return {

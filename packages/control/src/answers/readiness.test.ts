@@ -99,7 +99,7 @@ describe("a plaintext caller", () => {
   const called = { ...plain, from: "foo/shop", lastSeen: 2_000 }
 
   it.each<[string, readonly MeshWorkload[], readonly ProxyRecord[], string, RegExp]>([
-    ["without Pods", [], [], "unknown", /^breaks: not a workload of the mesh/],
+    ["without Pods", [], [], "unknown", /^breaks: not a running workload of the mesh/],
     [
       "with a Pod without a proxy",
       [pod("shop-1", "shop"), pod("shop-2", "shop", { proxied: false })],
@@ -141,7 +141,7 @@ describe("a plaintext caller", () => {
       [pod("shop-1", "shop")],
       [proxy("foo/shop-1", "captured", 1_999)],
       "captured",
-      /^breaks: its calls are captured, yet it called in plaintext since/,
+      /^breaks: its calls are captured, but it still called in plaintext/,
     ],
   ])("%s blocks readiness, with advice", (_, pods, proxies, calls, advice) => {
     const [readiness] = readinessOf({

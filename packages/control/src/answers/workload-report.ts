@@ -126,7 +126,7 @@ function named(key: string, of: WorkloadReport): NamedReport {
 function report(pods: readonly MeshWorkload[], { documents, proxies, mesh }: WorkloadReportSources): WorkloadReport {
   const sorted = [...pods].sort((a, b) => Number(a.leaving) - Number(b.leaving) || (a.key < b.key ? -1 : 1))
   const [first] = sorted
-  if (first === undefined) throw new RangeError("a workload without Pods is none")
+  if (first === undefined) throw new RangeError("a workload has at least one Pod")
   const selected = documents.selected(first)
   const modes = new PeerModes(documents.near(first), first, mesh)
   return {

@@ -233,7 +233,7 @@ export class Authority implements TrustSource {
     if (now.certificates.some(({ fingerprint }) => trusted.has(fingerprint))) return
     this.#options.log.error(
       { trusted: [...trusted], signer: this.#current.signer },
-      "the mesh starts with roots that its workloads do not trust yet; they reject each other until all have renewed",
+      "the mesh starts with roots that its workloads do not trust yet; workloads reject each other until all have renewed their certificates",
     )
   }
 

@@ -153,7 +153,7 @@ export class BundleWriter {
       this.#written.set(namespace, bundle)
       return true
     } catch (error) {
-      log.warn({ namespace, error: messageOf(error) }, "the trust bundle cannot be written to a namespace")
+      log.warn({ namespace, error: messageOf(error) }, "cannot write the trust bundle to a namespace")
       return false
     }
   }

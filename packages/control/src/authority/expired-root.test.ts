@@ -32,7 +32,7 @@ describe("a root that expired while no replica ran", () => {
   it("makes the control plane wait and report what to do", async () => {
     const { stage, waiting, started, stopped, fingerprint } = await endedMesh()
     const command = `kubectl annotate secret merlon-ca -n merlon-system ${replaceExpired}=${fingerprint}`
-    expect(waiting[0]).toContain("has ended")
+    expect(waiting[0]).toContain("has expired")
     expect(waiting[0]).toContain(command)
     expect(stage.log.lines).toEqual([expect.stringContaining(command)])
     stopped.abort()
@@ -56,7 +56,7 @@ describe("a root that expired while no replica ran", () => {
     const { stage, waiting, started, stopped, annotate } = await endedMesh()
     annotate("another")
     await vi.waitFor(() => expect(waiting.length).toBeGreaterThan(1), 90_000)
-    expect(waiting.at(-1)).toContain("has ended")
+    expect(waiting.at(-1)).toContain("has expired")
     expect(stage.secret.metadata.annotations?.[signingRoot]).toBeDefined()
     stopped.abort()
     await expect(started).rejects.toThrow("stopped while waiting")

@@ -28,7 +28,7 @@ export function readPluggedIn(files: ReadonlyMap<string, string>, now: number): 
   const [certificate, privateKey, root] = names.map(name => files.get(name))
   if (certificate === undefined || privateKey === undefined || root === undefined) {
     const missing = names.filter(name => !files.has(name)).map(name => `\`${name}\``)
-    return rejected(`${missing.join(" and ")} missing; give ${names.join(", ")}`)
+    return rejected(`${missing.join(" and ")} missing; provide ${names.join(", ")}`)
   }
   try {
     const certificateChain = own ? joinChain(certificate, files.get("cert-chain.pem") ?? "") : certificate
@@ -48,10 +48,10 @@ export function replacementError(current: CertificateAuthority, next: Certificat
   const after = fingerprintsOf(next)
   const contains = (whole: readonly string[], part: readonly string[]) => part.every(root => whole.includes(root))
   if (!contains(after, before) && !contains(before, after)) {
-    return "roots were added and removed at once; add the new root first, remove the old one when all proxies know it"
+    return "roots were added and removed in one step; add the new root first, and remove the old one when all proxies trust the new one"
   }
   if (!before.includes(next.fingerprint)) {
-    return "it signs with a root that the mesh does not trust yet; add the root first, then let it sign"
+    return "it signs with a root that the mesh does not trust yet; add the root first, then switch to it"
   }
   return undefined
 }

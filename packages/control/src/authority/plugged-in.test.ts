@@ -67,8 +67,8 @@ describe("a replacement of a plugged-in authority", () => {
     ["may be the same with a further root", authority(A), authority(A, A.root + B.root), undefined],
     ["may be a signer whose root is trusted", authority(A, A.root + B.root), authority(B, A.root + B.root), undefined],
     ["may be the same without an unneeded root", authority(B, A.root + B.root), authority(B), undefined],
-    ["must not be another root", authority(A), authority(B), "added and removed at once"],
-    ["must not swap a further root", authority(A, A.root + B.root), authority(A, A.root + C.root), "at once"],
+    ["must not be another root", authority(A), authority(B), "added and removed in one step"],
+    ["must not swap a further root", authority(A, A.root + B.root), authority(A, A.root + C.root), "in one step"],
     ["must not be a signer with a new root", authority(A), authority(B, A.root + B.root), "does not trust yet"],
   ])("%s", (_, current, next, error) => {
     expect(replacementError(current, next)).toEqual(error === undefined ? undefined : expect.stringContaining(error))
@@ -111,7 +111,7 @@ describe("an authority that is plugged in by a Secret", () => {
     }
     await offer(B, B.root)
     expect([authority.current.bundle, authority.facts.rejectedChanges]).toEqual([A.root, 1])
-    expect(here.log.lines.at(-1)).toMatch(/^error .*is not followed: roots were added and removed at once/)
+    expect(here.log.lines.at(-1)).toMatch(/^error .*the change was rejected: roots were added and removed in one step/)
     await offer(A, A.root + B.root)
     await offer(B, A.root + B.root)
     await offer(B, B.root)
@@ -126,7 +126,7 @@ describe("an authority that is plugged in by a Secret", () => {
     await settle()
     expect(authority.current.bundle).toBe(bundle)
     expect(here.log.lines).toEqual([
-      expect.stringContaining("`merlon-system/merlon-cacerts` counts from the next start"),
+      expect.stringContaining("`merlon-system/merlon-cacerts` is used from the next start"),
     ])
   })
 

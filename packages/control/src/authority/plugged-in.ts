@@ -42,7 +42,7 @@ export class PluggedIn implements KeySource {
     const source = new PluggedIn(`the Secret \`${namespace}/${name}\``, readSecretData(secret), options)
     source.#stop = secrets.onChange(({ key, object }) => {
       if (key !== `${namespace}/${name}`) return
-      if (object === undefined) options.log.warn({}, `${source.#where} is gone; going on with what it held`)
+      if (object === undefined) options.log.warn({}, `${source.#where} was deleted; the last certificates stay in use`)
       else source.#offer(readSecretData(object))
     })
     return source
@@ -107,13 +107,16 @@ export class PluggedIn implements KeySource {
       return
     }
     this.#authority = read.authority
-    this.#options.log.info({ notAfter: new Date(read.authority.signerNotAfter) }, `${this.#where} signs anew`)
+    this.#options.log.info(
+      { notAfter: new Date(read.authority.signerNotAfter) },
+      `${this.#where} changed; its new certificate signs now`,
+    )
     this.#changes.emit()
   }
 
   #reject(reason: string): void {
     this.#options.onRejected()
-    this.#options.log.error({ reason }, `${this.#where} changed and is not followed: ${reason}`)
+    this.#options.log.error({ reason }, `${this.#where} changed, and the change was rejected: ${reason}`)
   }
 }
 

@@ -53,7 +53,7 @@ describe("the Secret with the root", () => {
     [
       "names an unknown phase",
       files => ({ ...files, "state.json": files["state.json"]?.replace("steady", "x") ?? "" }),
-      "names no phase",
+      "no valid `phase`",
     ],
     [
       "rotates to a root it lacks",
@@ -78,7 +78,7 @@ describe("the Secret with the root", () => {
     const stage = new Stage()
     stage.cluster.put(SECRETS, secretObject(NAMES.rootSecret, good()))
     stage.clock.setWall(Date.UTC(2046, 0, 1))
-    await expect(openRootSecret(stage.rootSettings)).rejects.toThrow("has ended")
+    await expect(openRootSecret(stage.rootSettings)).rejects.toThrow("has expired")
     expect(stage.cluster.writes).toEqual([])
   })
 

@@ -61,7 +61,10 @@ export async function openRootSecret(settings: RootSettings): Promise<RootSecret
     const created = await createRootSecret(settings, stored)
     if (created !== undefined) return created
   }
-  throw new AuthorityError("root-gone", `${where(settings.names)} comes and goes; find out what deletes it`)
+  throw new AuthorityError(
+    "root-gone",
+    `${where(settings.names)} is created and deleted repeatedly; find out what deletes it`,
+  )
 }
 
 /** Undefined if there is none. */
@@ -166,8 +169,8 @@ function ended({ stored }: RootSecret, names: AuthorityNames): string {
   const { namespace, rootSecret, annotations } = names
   const fingerprint = rootFingerprint(stored.state.current)
   return (
-    `the mesh's root in ${where(names)} has ended, so nobody trusts what it signs; if the clock is right, have a new one ` +
-    `made: kubectl annotate secret ${rootSecret} -n ${namespace} ${annotations.replaceExpired}=${fingerprint}`
+    `the root CA of the mesh in ${where(names)} has expired, so no peer trusts the certificates it signs; ` +
+    `if the clock is right, replace it: kubectl annotate secret ${rootSecret} -n ${namespace} ${annotations.replaceExpired}=${fingerprint}`
   )
 }
 

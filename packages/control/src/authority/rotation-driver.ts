@@ -62,7 +62,7 @@ export class RotationDriver {
       }
     } catch (error) {
       // The next tick retries; nothing was changed.
-      this.#options.log.error({ error: messageOf(error) }, "the root's rotation cannot go on for now")
+      this.#options.log.error({ error: messageOf(error) }, "root rotation cannot continue; retrying")
     } finally {
       this.#running = false
     }

@@ -69,7 +69,7 @@ describe("generated keys", () => {
     write(stage, { ...keys.stored, state: { ...keys.stored.state, phase: "steady", current: stage.root() } })
     await settle()
     expect([keys.current, rejected()]).toEqual([before, 1])
-    await expect(keys.update(stored => ({ ...stored, longestTtlMs: 1 }))).rejects.toThrow("not this mesh's")
+    await expect(keys.update(stored => ({ ...stored, longestTtlMs: 1 }))).rejects.toThrow("root CA of another mesh")
     expect(keys.current).toBe(before)
   })
 

@@ -118,12 +118,12 @@ export class SelfSigned implements KeySource {
       }
       const fresh = await fetchRootSecret(this.#options)
       if (fresh === undefined)
-        throw new AuthorityError("root-gone", "the Secret with the root is gone; nothing was written")
+        throw new AuthorityError("root-gone", "the Secret with the root CA was deleted; nothing was written")
       if (!this.#isOurs(fresh.stored))
-        throw new AuthorityError("root-foreign", "the Secret holds a root that is not this mesh's")
+        throw new AuthorityError("root-foreign", "the Secret contains the root CA of another mesh")
       this.#take(fresh)
     }
-    throw new AuthorityError("root-contended", "the Secret with the root changes faster than it can be written")
+    throw new AuthorityError("root-contended", "the Secret with the root CA changes faster than it can be written")
   }
 
   async allowTtl(ttlMs: number): Promise<void> {
@@ -151,8 +151,8 @@ export class SelfSigned implements KeySource {
     // Fails closed: neither an unreadable root nor one that proxies cannot trust replaces the last good one.
     if (!read.ok || !this.#isOurs(read.stored)) {
       onRejected()
-      const reason = read.ok ? "its root is not this mesh's and never was" : read.message
-      log.error({ reason }, `${unreadable(names, reason)}; going on with the last good one`)
+      const reason = read.ok ? "it contains the root CA of another mesh" : read.message
+      log.error({ reason }, `${unreadable(names, reason)}; the last valid one stays in use`)
       return
     }
     this.#take({ object, stored: read.stored })
@@ -180,15 +180,17 @@ export class SelfSigned implements KeySource {
    */
   #gone(): void {
     const { isLeader, log } = this.#options
-    log.error({}, "the Secret with the mesh's root was deleted")
+    log.error({}, "the Secret with the root CA was deleted")
     if (!isLeader()) return
     createRootSecret(this.#options, this.#secret.stored)
       .then(created => {
         if (created === undefined) return
-        log.warn({}, "the Secret with the mesh's root is restored")
+        log.warn({}, "the Secret with the root CA was restored")
         this.#take(created)
       })
-      .catch((error: unknown) => log.error({ error: messageOf(error) }, "the Secret with the root cannot be restored"))
+      .catch((error: unknown) =>
+        log.error({ error: messageOf(error) }, "the Secret with the root CA cannot be restored"),
+      )
   }
 
   #isOurs(next: StoredRoot): boolean {
@@ -215,7 +217,7 @@ function changeOf(secrets: Reflected<KubernetesObject>, key: string, stopped: Ab
       stopped.removeEventListener("abort", stop)
       settle()
     }
-    const stop = (): void => end(() => reject(new AuthorityError("stopped", "stopped while waiting for a new root")))
+    const stop = (): void => end(() => reject(new AuthorityError("stopped", "stopped while waiting for a new root CA")))
     const timer = setTimeout(() => end(resolve), LOOK_AGAIN_MS)
     const unfollow = secrets.onChange(change => {
       if (change.key === key) end(resolve)
@@ -227,8 +229,8 @@ function changeOf(secrets: Reflected<KubernetesObject>, key: string, stopped: Ab
 
 function pluggedInLater(key: string): string {
   return (
-    `the Secret \`${key}\` counts from the next start on; until then the mesh's own root signs. ` +
-    "Let its bundle hold the mesh's root too, or workloads will reject each other after the start"
+    `the Secret \`${key}\` is used from the next start of the control plane; until then Merlon's own root CA signs. ` +
+    "Add Merlon's root to its bundle, or workloads will reject each other after that start"
   )
 }
 

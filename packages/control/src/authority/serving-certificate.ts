@@ -78,7 +78,7 @@ export class ServingCertificate {
       this.#schedule()
     } catch (error) {
       // The current certificate stays in use as long as it is valid.
-      this.#options.log.error({ error: messageOf(error) }, "the control plane's own certificate cannot be renewed")
+      this.#options.log.error({ error: messageOf(error) }, "cannot renew the control plane's serving certificate")
       this.#later(RETRY_MS, () => this.#renew())
       return
     }

@@ -44,7 +44,11 @@ export async function signWorkload(
   const { keys, trustDomain, ttl } = context
   const identity = identityOf(caller)
   if (caller.trustDomain !== trustDomain || identity === undefined) {
-    return rejected("foreign", "PERMISSION_DENIED", `only identities of \`${trustDomain}\` are signed here`)
+    return rejected(
+      "foreign",
+      "PERMISSION_DENIED",
+      `this control plane signs only identities of the trust domain \`${trustDomain}\``,
+    )
   }
   if (isRevoked(context, caller, identity)) return revoked()
   const life = clampTtl(ttlSeconds * 1000, ttl)
@@ -66,7 +70,7 @@ export async function signWorkload(
     return { ok: true, certificate: { ...signed, trustBundle: bundle } }
   } catch (error) {
     // Problems with our own keys or the API are not revealed to the caller; it only has to retry.
-    const reason = error instanceof IdentityError ? messageOf(error) : "the authority cannot sign now; try again"
+    const reason = error instanceof IdentityError ? messageOf(error) : "the authority cannot sign now; retry"
     return rejected("unavailable", "UNAVAILABLE", reason)
   }
 }

@@ -66,7 +66,7 @@ function readPhase(
     case "sign":
       return { phase, ...standing, previous: readKeys(data, "previous", undefined) }
     default:
-      throw new Error(`\`${STATE}\` names no phase of a rotation`)
+      throw new Error(`\`${STATE}\` has no valid \`phase\``)
   }
 }
 
@@ -101,7 +101,7 @@ function readRecord(text: string | undefined) {
     throw new Error(`\`${STATE}\` lacks the list \`past\``)
   }
   const demand = record.demand
-  if (typeof demand !== "string") throw new Error(`\`${STATE}\` lacks the text \`demand\``)
+  if (typeof demand !== "string") throw new Error(`\`${STATE}\` lacks the string \`demand\``)
   return {
     phase: record.phase,
     since: numberOf(record, "since"),

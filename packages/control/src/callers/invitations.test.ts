@@ -37,12 +37,12 @@ it("admits one client only, whichever replica it asks", async () => {
   const replicas = [invitations(), invitations(), invitations()]
   const outcomes = await Promise.all(replicas.map(replica => replica.take(caller())))
   expect(outcomes.filter(outcome => outcome === undefined)).toHaveLength(1)
-  expect(outcomes.find(outcome => outcome !== undefined)?.message).toContain("has been used")
+  expect(outcomes.find(outcome => outcome !== undefined)?.message).toContain("was already used")
 })
 
 it("is valid only for the workload that it names", async () => {
   const { invitations } = cluster()
-  expect((await invitations().take(caller({ pod: undefined } as never)))?.message).toContain("names no workload")
+  expect((await invitations().take(caller({ pod: undefined } as never)))?.message).toContain("does not name a workload")
 })
 
 it("ignores callers without an invitation", async () => {

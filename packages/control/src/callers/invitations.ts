@@ -37,7 +37,7 @@ export class Invitations {
   async take({ invitation, namespace, pod }: Caller): Promise<Rejection | undefined> {
     if (invitation === undefined) return undefined
     // Fail closed: the author of the invitation must choose the workload that it invites.
-    if (pod === undefined) return { code: "PERMISSION_DENIED", message: "the invitation names no workload" }
+    if (pod === undefined) return { code: "PERMISSION_DENIED", message: "the invitation does not name a workload" }
     const { mesh, domain, rootNamespace } = this.#names
     const object: KubernetesObject = {
       apiVersion: "v1",
@@ -55,7 +55,7 @@ export class Invitations {
       if (!(error instanceof ApiError) || error.code !== 409) throw error
       return {
         code: "PERMISSION_DENIED",
-        message: "this invitation has been used; ask for another: `merlonctl invite`",
+        message: "this invitation was already used; create another with `merlonctl invite`",
       }
     }
     // Runs in the background: a client that waits for a certificate does not wait for this.

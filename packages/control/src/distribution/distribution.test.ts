@@ -15,7 +15,7 @@ describe("a workload's resources", () => {
   })
 
   test.each<[string, Caller, string, Rejection["code"], string]>([
-    ["another pod than the token's", caller({ pod: "b" }), "foo/a", "PERMISSION_DENIED", "bound to the pod `b`"],
+    ["another pod than the token's", caller({ pod: "b" }), "foo/a", "PERMISSION_DENIED", "bound to the Pod `b`"],
     ["another namespace, bound", caller({ namespace: "bar" }), "foo/a", "PERMISSION_DENIED", "namespace `bar`"],
     ["another namespace", unbound({ namespace: "bar" }), "foo/a", "PERMISSION_DENIED", "namespace `bar`"],
     [
@@ -23,12 +23,18 @@ describe("a workload's resources", () => {
       certified({ pod: "b" }),
       "foo/a",
       "PERMISSION_DENIED",
-      "bound to the pod",
+      "bound to the Pod",
     ],
-    ["a service account alone, by certificate", unbound(), "foo/a", "PERMISSION_DENIED", "bound to no pod"],
-    ["a service account alone, by token", { ...unbound(), proof: "token" }, "foo/a", "PERMISSION_DENIED", "no pod"],
-    ["a deleted pod of the same name", certified({ podUid: "old" }), "foo/a", "UNAVAILABLE", "another pod"],
-    ["the token of an earlier pod", caller({ podUid: "old" }), "foo/a", "UNAVAILABLE", "another pod"],
+    ["a service account alone, by certificate", unbound(), "foo/a", "PERMISSION_DENIED", "not bound to a Pod"],
+    [
+      "a service account alone, by token",
+      { ...unbound(), proof: "token" },
+      "foo/a",
+      "PERMISSION_DENIED",
+      "not bound to a Pod",
+    ],
+    ["a deleted pod of the same name", certified({ podUid: "old" }), "foo/a", "UNAVAILABLE", "another Pod"],
+    ["the token of an earlier pod", caller({ podUid: "old" }), "foo/a", "UNAVAILABLE", "another Pod"],
     ["another service account, bound", caller({ pod: "other" }), "foo/other", "PERMISSION_DENIED", "service account"],
     ["another trust domain", caller({ trustDomain: "evil.td" }), "foo/a", "PERMISSION_DENIED", "`evil.td`"],
     ["a caller without an identity", caller({ serviceAccount: "a/b" }), "foo/a", "PERMISSION_DENIED", "no identity"],
@@ -135,7 +141,7 @@ it("sends a view that is deleted before it was first sent, not an empty one", ()
 it("ends the stream of a caller without permission", () => {
   const { distribution, proxies } = setUp()
   const subscriber = distribution.open(caller({ pod: "b" }), node(), () => {}) as Subscriber
-  expect(() => subscriber.watch(PROXY_RESOURCE, "*")).toThrow("may not")
+  expect(() => subscriber.watch(PROXY_RESOURCE, "*")).toThrow("without permission")
   expect(proxies.proxies.size).toBe(0)
 })
 
@@ -156,7 +162,10 @@ it("does not renew a certificate of an account that no workload uses any more", 
   const { distribution, registry } = setUp()
   expect(distribution.rejectCertificate(unbound({ serviceAccount: "other" }))).toBeUndefined()
   registry.deletePod("foo", "other")
-  const rejection = { code: "PERMISSION_DENIED", message: expect.stringContaining("no pod runs under `foo/other`") }
+  const rejection = {
+    code: "PERMISSION_DENIED",
+    message: expect.stringContaining("no Pod uses the service account `foo/other`"),
+  }
   expect(distribution.rejectCertificate(unbound({ serviceAccount: "other" }))).toEqual(rejection)
   expect(distribution.rejectCertificate(unbound({ namespace: "bar" }))).toMatchObject({ code: "PERMISSION_DENIED" })
   expect(distribution.rejectCertificate(caller({ serviceAccount: "other" }))).toBeUndefined()

@@ -71,7 +71,7 @@ export class Distribution implements ResourceSource {
     const rejection = this.#gatekeeper.rejectMember(caller)
     if (rejection !== undefined) return rejection
     if (this.#options.routes.serves(typeUrl)) return undefined
-    return { code: "INVALID_ARGUMENT", message: "there are no resources of this type here; ask for another" }
+    return { code: "INVALID_ARGUMENT", message: "this server has no resources of this type" }
   }
 
   /** Whether the caller may stay connected: checked again from time to time, and when trust changes. */
@@ -97,14 +97,14 @@ export class Distribution implements ResourceSource {
     const rejection = this.#gatekeeper.rejectWorkload(caller, node)
     if (rejection !== undefined) return rejection
     if (this.#options.views.get(node.id) !== undefined) return undefined
-    return { code: "UNAVAILABLE", message: `the configuration of \`${node.id}\` is not known yet; ask again` }
+    return { code: "UNAVAILABLE", message: `the configuration of \`${node.id}\` is not known yet; retry` }
   }
 
   #watchProxy({ caller, node, wake }: StreamClient, names: "*" | ReadonlySet<string>, held: HeldVersions): ProxyWatch {
     const permit = new ViewPermit(this.#permitOptions, caller, node)
     const first = permit.current()
     // Fail closed: an empty view would allow every caller, so a watch without permission ends instead.
-    if (first === undefined) throw new Error(`\`${node.id}\` is watched by a caller that may not`)
+    if (first === undefined) throw new Error(`\`${node.id}\` is watched by a caller without permission`)
     const session = this.#options.proxies.connect(node.id, node.metadata, caller.podUid)
     const watch = new ProxyWatch({ names, held, permit, first, wake, session, host: this.#host })
     this.#watches.set(node.id, [...(this.#watches.get(node.id) ?? []), watch])

@@ -29,7 +29,7 @@ export class Gatekeeper {
   /** Whether the caller is currently a member of the mesh. A caller with an invitation is not a member yet. */
   rejectMember(caller: Caller): Rejection | undefined {
     if (caller.invitation !== undefined) {
-      return denied("an invitation is good for a certificate alone; `merlonctl join` takes it")
+      return denied("an invitation can only be exchanged for a certificate; use `merlonctl join`")
     }
     return this.rejectIdentity(caller)
   }
@@ -39,7 +39,7 @@ export class Gatekeeper {
     const { mesh, trust } = this.#options
     const { trustDomain, namespace, serviceAccount } = caller
     if (trustDomain !== mesh.trustDomain) {
-      return denied(`the trust domain \`${trustDomain}\` is not \`${mesh.trustDomain}\`, which this mesh has`)
+      return denied(`the trust domain \`${trustDomain}\` is not \`${mesh.trustDomain}\`, the trust domain of this mesh`)
     }
     const identity = parseSpiffeId(`spiffe://${trustDomain}/ns/${namespace}/sa/${serviceAccount}`)
     // Fail closed: a caller without an identity could not be revoked either.
@@ -60,17 +60,21 @@ export class Gatekeeper {
     if (member !== undefined) return member
     const [, namespace, name] = NODE_ID.exec(id) ?? []
     if (namespace === undefined || name === undefined) {
-      return denied("the node id is not `namespace/pod`; name the pod that the proxy stands in front of")
+      return denied("the node id is not `namespace/pod`; use the Pod of the proxy")
     }
     if (namespace !== caller.namespace) {
-      return denied(`the caller belongs to the namespace \`${caller.namespace}\` and may not have \`${id}\``)
+      return denied(
+        `the caller is in the namespace \`${caller.namespace}\` and may not read the configuration of \`${id}\``,
+      )
     }
     // Fail closed: otherwise a process with the service account could read the policies of any Pod of that account.
     if (caller.pod === undefined) {
-      return denied(`the ${caller.proof} is bound to no pod; send a token that is bound to \`${id}\``)
+      return denied(`the ${caller.proof} is not bound to a Pod; send a token that is bound to \`${id}\``)
     }
     if (caller.pod !== name) {
-      return denied(`the ${caller.proof} is bound to the pod \`${caller.pod}\` and may not have \`${id}\``)
+      return denied(
+        `the ${caller.proof} is bound to the Pod \`${caller.pod}\` and may not read the configuration of \`${id}\``,
+      )
     }
     return undefined
   }
@@ -80,17 +84,17 @@ export class Gatekeeper {
     const { serviceAccount, proof } = caller
     const workload = this.#options.directory.workloads.get(id)
     if (workload === undefined) {
-      return { code: "UNAVAILABLE", message: `the pod \`${id}\` is not known yet; ask again` }
+      return { code: "UNAVAILABLE", message: `the Pod \`${id}\` is not known yet; retry` }
     }
     // The caller's Pod may be older or newer than the one we know, because our copy may be out of date.
     if (!isOf(caller, workload)) {
-      return { code: "UNAVAILABLE", message: `the ${proof} is of another pod \`${id}\` than the one known; ask again` }
+      return { code: "UNAVAILABLE", message: `the ${proof} belongs to another Pod \`${id}\` than the known one; retry` }
     }
     if (workload.serviceAccount !== serviceAccount) {
-      return denied(`the pod \`${id}\` does not run under the service account \`${serviceAccount}\``)
+      return denied(`the Pod \`${id}\` does not use the service account \`${serviceAccount}\``)
     }
     if (!workload.proxied) {
-      return denied(`the pod \`${id}\` has no xserver by its own document; inject one or declare the workload`)
+      return denied(`the Pod \`${id}\` has no xserver according to its manifest; inject one or declare the workload`)
     }
     return undefined
   }
@@ -108,7 +112,7 @@ export class Gatekeeper {
     const workload = this.#options.directory.workloads.get(`${namespace}/${pod}`)
     return workload !== undefined && isOf(caller, workload)
       ? undefined
-      : denied(`the pod \`${namespace}/${pod}\` is gone`)
+      : denied(`the Pod \`${namespace}/${pod}\` is gone`)
   }
 
   /**
@@ -122,7 +126,7 @@ export class Gatekeeper {
     for (const workload of this.#options.directory.select({}, namespace)) {
       if (workload.serviceAccount === serviceAccount) return undefined
     }
-    return denied(`no pod runs under \`${namespace}/${serviceAccount}\`; send a service-account token`)
+    return denied(`no Pod uses the service account \`${namespace}/${serviceAccount}\`; send a service-account token`)
   }
 }
 
@@ -134,7 +138,7 @@ function isOf({ podUid }: Caller, { uid }: MeshWorkload): boolean {
 function rejectCertificate({ proof, serial }: Caller, revoked: readonly string[]): Rejection | undefined {
   if (proof !== "certificate") return undefined
   // Fail closed: a certificate without a known serial number cannot be checked against the list.
-  if (serial === undefined) return denied("the certificate has no serial number that could be looked up")
+  if (serial === undefined) return denied("the certificate has no serial number to check for revocation")
   const canonical = canonicalSerial(serial)
   return revoked.includes(canonical) ? denied(`the certificate ${canonical} is revoked`) : undefined
 }

@@ -60,7 +60,7 @@ export function brokenLinks(entries: readonly HistoryEntry[]): readonly string[]
     const { digest, ...rest } = entry
     if (digestOf(rest) !== digest) problems.push(`entry ${entry.sequence} was changed after it was written`)
     if (before === undefined && entry.sequence === 1 && entry.previous !== undefined) {
-      problems.push("entry 1 names an entry before it")
+      problems.push("entry 1 refers to a previous entry")
     }
     if (before !== undefined && (entry.sequence !== before.sequence + 1 || entry.previous !== before.digest)) {
       problems.push(`entry ${entry.sequence} does not follow entry ${before.sequence}`)

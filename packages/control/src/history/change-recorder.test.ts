@@ -129,14 +129,14 @@ describe("the recorder", () => {
   })
 
   it("records that a difference is undecided", async () => {
-    const recorder = recorderOf({ notDecided: "the time is used up" })
+    const recorder = recorderOf({ notDecided: "the time limit was reached" })
     recorder.admitted(question(policy("/a")))
     policies.set("AuthorizationPolicy", policy("/a"))
     await recorder.stop()
     expect((await store.read("foo")).entries[0]?.difference).toEqual({
       allowed: [],
       denied: [],
-      undecided: "the time is used up",
+      undecided: "the time limit was reached",
     })
   })
 
@@ -149,7 +149,7 @@ describe("the recorder", () => {
     recorder.admitted(question(policy("/a")))
     policies.set("AuthorizationPolicy", policy("/a"))
     await clock.advance(0)
-    expect(warnings).toEqual(["the history of namespace `foo` lacks 1 changes: away; trying again"])
+    expect(warnings).toEqual(["the history of namespace `foo` lacks 1 changes: away; retrying"])
     expect((await store.read("foo")).entries).toEqual([])
     fail = false
     await clock.advance(5_000)
@@ -216,7 +216,7 @@ describe("an earlier moment", () => {
     const start = clock.now()
     const history = await recorded()
     expect(documentsAt(start, history, [current(policy("/c", 3))], names).gaps).toEqual([
-      "AuthorizationPolicy `foo/one` changed after its last entry without one",
+      "AuthorizationPolicy `foo/one` changed after its last entry, without an entry",
     ])
     const stranger = {
       ...current(policy("/x")),
@@ -236,7 +236,7 @@ describe("an earlier moment", () => {
     )
     expect(
       documentsAt(start - 1, { ...history, entries: entries.slice(1) }, [current(policy("/b", 2))], names).gaps[0],
-    ).toContain("is kept from")
+    ).toContain("starts at")
   })
 })
 

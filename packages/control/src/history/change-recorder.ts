@@ -185,7 +185,7 @@ export class ChangeRecorder {
       } catch (error) {
         waiting.attempts++
         const isLast = this.#stopped || waiting.attempts >= ATTEMPTS
-        const next = isLast ? "they will be missing from it" : "trying again"
+        const next = isLast ? "they will be missing" : "retrying"
         warn(`the history of namespace \`${namespace}\` lacks ${changes.length} changes: ${messageOf(error)}; ${next}`)
         if (isLast) continue
         waiting.changes.unshift(...changes)

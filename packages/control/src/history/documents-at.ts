@@ -42,14 +42,14 @@ export function documentsAt(
   const gaps: string[] = []
   const [oldest] = entries
   if (oldest !== undefined && oldest.sequence > 1 && Date.parse(oldest.time) > time) {
-    gaps.push(`the history of namespace \`${oldest.namespace}\` is kept from ${oldest.time} on`)
+    gaps.push(`the history of namespace \`${oldest.namespace}\` starts at ${oldest.time}`)
   }
   const policies = byPolicy(entries)
   for (const [key, all] of policies) {
     const now = current.find(one => one.key === key)
     const undone = all.filter(entry => Date.parse(entry.time) > time)
     const [first] = undone
-    if (all.at(-1)?.after !== now?.digest) gaps.push(`${nameOf(all)} changed after its last entry without one`)
+    if (all.at(-1)?.after !== now?.digest) gaps.push(`${nameOf(all)} changed after its last entry, without an entry`)
     if (first === undefined) continue
     for (const [index, entry] of undone.entries()) {
       const before = undone[index - 1]

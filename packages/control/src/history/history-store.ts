@@ -119,7 +119,7 @@ export class HistoryStore {
     // Starts again rather than failing: a user who could write this could also have deleted it. The new chain starts
     // with entry 1, which shows the loss.
     if (history === undefined)
-      this.#options.warn(`the history of namespace \`${namespace}\` cannot be read; a new one begins`)
+      this.#options.warn(`the history of namespace \`${namespace}\` cannot be read; starting a new one`)
     return history ?? EMPTY_HISTORY
   }
 

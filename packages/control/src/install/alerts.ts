@@ -25,14 +25,14 @@ export const alerts = ({ control, xserver }: MetricNames): readonly Alert[] => [
     severity: "critical",
     expression: `absent(${control("leader")})`,
     for: "5m",
-    summary: "no control plane is seen: proxies enforce what they have, nothing new reaches them",
+    summary: "no control plane is up: proxies enforce their last policies and receive no changes",
   },
   {
     name: "MerlonNoLeader",
     severity: "critical",
     expression: `sum(${control("leader")}) < 1`,
     for: "5m",
-    summary: "no replica is leader: no status is written, nothing is rotated",
+    summary: "no replica is leader: statuses are not written and roots are not rotated",
   },
   {
     name: "MerlonPolicyNotEnforced",
@@ -53,7 +53,7 @@ export const alerts = ({ control, xserver }: MetricNames): readonly Alert[] => [
     severity: "critical",
     expression: `max by (instead) (${control("policies_unreadable")}) > 0`,
     for: "1m",
-    summary: "a stored policy cannot be read: its last good version is enforced, or the strictest it could mean",
+    summary: "a stored policy cannot be read: its last valid version is enforced, or its strictest reading",
   },
   {
     name: "MerlonWatchSilent",
@@ -67,7 +67,7 @@ export const alerts = ({ control, xserver }: MetricNames): readonly Alert[] => [
     severity: "warning",
     expression: `max by (issuer) (${control("key_set_failing")}) > 0`,
     for: "15m",
-    summary: "the keys of an issuer cannot be fetched: the last ones stay in force, new ones are not known",
+    summary: "the keys of an issuer cannot be fetched: the last keys stay in use, and new keys are unknown",
   },
   {
     name: "MerlonRootEnds",
@@ -75,21 +75,22 @@ export const alerts = ({ control, xserver }: MetricNames): readonly Alert[] => [
     expression: `min by (certificate) (${control("certificate_expiry_seconds")}{certificate=~"root|signer"}) - time() < ${7 * DAY}`,
     for: "1h",
     summary:
-      "the root CA of the mesh, or a signing certificate, expires within a week: afterwards no peer trusts another",
+      "the root CA of the mesh, or a signing certificate, expires within a week: after that, peers no longer trust each other",
   },
   {
     name: "MerlonServingCertificateEnds",
     severity: "critical",
     expression: `min by (listener) (${control("certificate_expiry_seconds")}{certificate="serving"}) - time() < 3600`,
     for: "10m",
-    summary: "a listener's certificate ends within the hour and was not renewed: proxies and the API cannot come in",
+    summary:
+      "a listener's certificate expires within the hour and was not renewed: proxies and the API server will not be able to connect",
   },
   {
     name: "MerlonWorkloadCertificateEnds",
     severity: "critical",
     expression: `min by (namespace, pod) (${xserver("certificate_expiry_seconds")}) - time() < 3600`,
     for: "10m",
-    summary: "a workload's certificate ends within the hour and was not renewed: its mTLS calls will fail",
+    summary: "a workload's certificate expires within the hour and was not renewed: its mTLS calls will fail",
   },
   {
     name: "MerlonRevocationUnreadable",
@@ -117,7 +118,7 @@ export const alerts = ({ control, xserver }: MetricNames): readonly Alert[] => [
     severity: "warning",
     expression: `sum by (namespace, pod, limit) (increase(${xserver("limits_hit_total")}[10m])) > 100`,
     for: "10m",
-    summary: "a proxy turns callers away because a limit is reached: an attack, or a limit that is too low",
+    summary: "a proxy rejects callers because a limit is reached: an attack, or a limit that is too low",
   },
   {
     name: "MerlonDenialsRise",

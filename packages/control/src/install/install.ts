@@ -60,7 +60,7 @@ export async function installDefinitions(
     const theirs = Number(existing?.metadata.annotations?.[versionAnnotation] ?? 0)
     if (theirs > CRD_VERSION) {
       log?.(
-        `the kind \`${name}\` is of version ${theirs}, newer than our ${CRD_VERSION}, and left as it is; bring this control plane up to date`,
+        `the kind \`${name}\` is of version ${theirs}, newer than our ${CRD_VERSION}, and was not changed; upgrade this control plane`,
       )
       result[name] = "newer"
     } else {

@@ -98,7 +98,7 @@ export function valueTable(version: string): readonly ValueEntry[] {
       oneOf("IfNotPresent", "Always", "Never"),
     ),
     value("imagePullSecrets", "image pull secrets of the control plane, such as [{name: my-secret}]", [], LIST),
-    value("replicas", "replicas of the control plane; all of them serve, one of them writes", 2, {
+    value("replicas", "replicas of the control plane; all of them serve, only the leader writes", 2, {
       type: "integer",
       minimum: 1,
     }),
@@ -239,7 +239,7 @@ export function readValues(version: string, ...given: readonly unknown[]): Insta
 /** Parses an assignment such as `replicas=3` into a tree. The value has the type that YAML gives it. */
 export function assignment(text: string, parse: (text: string) => unknown): unknown {
   const [, path = "", value = ""] = /^([\w.]+)=(.*)$/s.exec(text) ?? []
-  if (path === "") throw new Error(`\`${text}\` must have the form PATH=VALUE, as replicas=3`)
+  if (path === "") throw new Error(`\`${text}\` must have the form PATH=VALUE, such as replicas=3`)
   const tree: Tree = {}
   const list = /^\{([^:]*[^:\s][^:]*)\}$/s.exec(value)?.[1]
   setPath(tree, path, list === undefined ? (parse(value) ?? "") : parse(`[${list}]`))

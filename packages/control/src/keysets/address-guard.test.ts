@@ -21,8 +21,8 @@ describe("never fetched from", () => {
     ["224.0.0.1", "a multicast address"],
     ["ff02::1", "a multicast address"],
     ["255.255.255.255", "a broadcast or reserved address"],
-    ["fe80::1%eth0", "no address that can be checked"],
-    ["", "no address that can be checked"],
+    ["fe80::1%eth0", "not a valid address"],
+    ["", "not a valid address"],
   ])("%s: %s", (address, what) => {
     expect(forbiddenAddress(address)).toBe(what)
   })

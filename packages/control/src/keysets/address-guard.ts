@@ -55,7 +55,7 @@ export function forbiddenAddress(
 ): string | undefined {
   const address = parseIp(text)
   // Fails closed: an address that we cannot parse is not requested (one with a zone is link-local).
-  if (address === undefined) return "no address that can be checked"
+  if (address === undefined) return "not a valid address"
   const rejected = [...ALWAYS, ...(allowLoopback ? [] : LOOPBACK), ...(denyPrivateAddresses ? PRIVATE : [])]
   for (const candidate of [address, ...carried(address)]) {
     const hit = rejected.find(({ cidr }) => contains(cidr, candidate))
@@ -89,7 +89,7 @@ function blocks(byKind: { readonly [what: string]: readonly string[] }): readonl
   return Object.entries(byKind).flatMap(([what, texts]) =>
     texts.map(text => {
       const cidr = parseCidr(text)
-      if (cidr === undefined) throw new RangeError(`\`${text}\` is no block of addresses`)
+      if (cidr === undefined) throw new RangeError(`\`${text}\` is not a CIDR block`)
       return { cidr, what }
     }),
   )

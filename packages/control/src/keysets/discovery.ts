@@ -13,14 +13,14 @@ export async function discover(issuer: string, signal: AbortSignal, options: Gua
   const base = readUrl(issuer)
   if (typeof base === "string") {
     return failure(
-      `${base}; or set \`jwksUri\` or \`jwks\`, because the keys of an issuer that is no URL cannot be found`,
+      `${base}; or set \`jwksUri\` or \`jwks\`, because Merlon cannot discover the keys of an issuer that is not a URL`,
     )
   }
   const location = `${issuer.endsWith("/") ? issuer.slice(0, -1) : issuer}/.well-known/openid-configuration`
   const answer = await guardedGet(location, signal, options)
-  if (!answer.ok) return failure(`${answer.error} (looking for the issuer's \`jwks_uri\`)`)
+  if (!answer.ok) return failure(`${answer.error} (while discovering the issuer's \`jwks_uri\`)`)
   const document = parsed(answer.text)
-  if (document === undefined) return failure(`${oneLine(location)} is no discovery document: not a JSON object`)
+  if (document === undefined) return failure(`${oneLine(location)} is not a discovery document: not a JSON object`)
   if (document.issuer !== issuer) {
     const named = typeof document.issuer === "string" ? `\`${oneLine(document.issuer)}\`` : "none"
     return failure(`${oneLine(location)} names the issuer ${named}, not \`${oneLine(issuer)}\``)

@@ -65,13 +65,17 @@ describe("a misbehaving server is limited and reported", () => {
     [
       "hangs up",
       request => request.socket.destroy(),
-      "/jwks: the connection was closed before the answer was complete",
+      "/jwks: the connection was closed before the response was complete",
     ],
-    ["does not speak HTTP", request => request.socket.end("SSH-2.0-OpenSSH\r\n"), "/jwks: what came is no HTTP answer"],
+    [
+      "does not speak HTTP",
+      request => request.socket.end("SSH-2.0-OpenSSH\r\n"),
+      "/jwks: the response is not valid HTTP",
+    ],
     [
       "compresses",
       json("x", { "content-encoding": "gzip" }),
-      "/jwks answered with content-encoding `gzip`, which was not asked for",
+      "/jwks answered with content-encoding `gzip`, which was not requested",
     ],
     [
       "announces too large a body",
@@ -154,7 +158,7 @@ it("closes a connection whose handshake never ends", async () => {
 
 describe("URLs that are not fetched", () => {
   test.each([
-    ["not a url", "`not a url` is no URL; write an absolute http or https URL"],
+    ["not a url", "`not a url` is not a URL; write an absolute http or https URL"],
     ["file:///etc/passwd", "`file:///etc/passwd` has the scheme `file`; only http and https are fetched"],
     [
       "http://user:secret@idp.test/keys",
@@ -162,18 +166,24 @@ describe("URLs that are not fetched", () => {
     ],
     [
       "http://169.254.169.254/latest",
-      "http://169.254.169.254/latest: `169.254.169.254` is the metadata service of a cloud, which is never asked for keys",
+      "http://169.254.169.254/latest: `169.254.169.254` is the metadata service of a cloud; Merlon never fetches keys from such an address",
     ],
     [
       "http://2852039166/latest",
-      "http://169.254.169.254/latest: `169.254.169.254` is the metadata service of a cloud, which is never asked for keys",
+      "http://169.254.169.254/latest: `169.254.169.254` is the metadata service of a cloud; Merlon never fetches keys from such an address",
     ],
     [
       "http://[::ffff:169.254.169.254]/",
-      "http://[::ffff:a9fe:a9fe]/: `::ffff:a9fe:a9fe` is the metadata service of a cloud, which is never asked for keys",
+      "http://[::ffff:a9fe:a9fe]/: `::ffff:a9fe:a9fe` is the metadata service of a cloud; Merlon never fetches keys from such an address",
     ],
-    ["https://[fe80::1]/", "https://[fe80::1]/: `fe80::1` is a link-local address, which is never asked for keys"],
-    ["http://0/", "http://0.0.0.0/: `0.0.0.0` is an unspecified address, which is never asked for keys"],
+    [
+      "https://[fe80::1]/",
+      "https://[fe80::1]/: `fe80::1` is a link-local address; Merlon never fetches keys from such an address",
+    ],
+    [
+      "http://0/",
+      "http://0.0.0.0/: `0.0.0.0` is an unspecified address; Merlon never fetches keys from such an address",
+    ],
   ])("%s", async (url, expected) => {
     expect(await errorOf(get(url))).toBe(expected)
   })
@@ -201,12 +211,12 @@ describe("names", () => {
   test.each([
     [
       ["169.254.169.254"],
-      "`idp.test` is 169.254.169.254, the metadata service of a cloud, which is never asked for keys",
+      "`idp.test` is 169.254.169.254, the metadata service of a cloud; Merlon never fetches keys from such an address",
     ],
-    [["fe80::1"], "`idp.test` is fe80::1, a link-local address, which is never asked for keys"],
+    [["fe80::1"], "`idp.test` is fe80::1, a link-local address; Merlon never fetches keys from such an address"],
     [
       ["::ffff:169.254.1.1", "0.0.0.0"],
-      "`idp.test` is ::ffff:169.254.1.1, a link-local address, which is never asked for keys",
+      "`idp.test` is ::ffff:169.254.1.1, a link-local address; Merlon never fetches keys from such an address",
     ],
   ])("that point to %j are not followed", async (addresses, expected) => {
     const { lookup } = resolvingTo(addresses)
@@ -257,7 +267,7 @@ describe("https", { tags: ["needs/openssl"] }, () => {
   it("rejects other authorities with advice", async () => {
     const issuer = await issuerThat(json(jwks("a")), { key, cert })
     expect(await errorOf(get(issuer.url))).toBe(
-      `${issuer.url}/: the server's authority is not trusted; add it to the CA bundle for key sets`,
+      `${issuer.url}/: the server's CA is not trusted; add it to the CA bundle for key sets`,
     )
     expect(issuer.asked).toEqual([])
   })
@@ -273,7 +283,7 @@ describe("https", { tags: ["needs/openssl"] }, () => {
       })
     expect(await fetched(ca, other)).toMatchObject({ ok: true })
     expect(issuer.asked).toHaveLength(1)
-    expect(await errorOf(fetched(other, ca))).toContain("the server's authority is not trusted")
+    expect(await errorOf(fetched(other, ca))).toContain("the server's CA is not trusted")
     expect(issuer.asked).toHaveLength(1)
   })
 
@@ -338,7 +348,7 @@ describe("discovery", () => {
       url => ({ issuer: url, jwks_uri: "http://169.254.169.254/" }),
       "the metadata service of a cloud",
     ],
-    ["a list", () => [], "is no discovery document: not a JSON object"],
+    ["a list", () => [], "is not a discovery document: not a JSON object"],
   ])("rejects a document with %s", async (_, document, expected) => {
     expect(await errorOf((await discovering(document)).result)).toContain(expected)
   })
@@ -367,7 +377,7 @@ describe("discovery", () => {
     const issuer = await issuerThat(() => undefined)
     const source = { issuer: issuer.url, jwksUri: undefined, timeoutMs: 100 }
     expect(await errorOf(fetchJwks(source, never, { clock: systemClock, allowLoopback: true }))).toBe(
-      `${issuer.url}/.well-known/openid-configuration: timed out after 0.1 s (looking for the issuer's \`jwks_uri\`)`,
+      `${issuer.url}/.well-known/openid-configuration: timed out after 0.1 s (while discovering the issuer's \`jwks_uri\`)`,
     )
   })
 })

@@ -64,7 +64,8 @@ async function attempt(
 ): Promise<FetchedKeySet> {
   let location = jwksUri
   if (location === undefined) {
-    if (issuer === undefined) return { ok: false, error: "neither `issuer` nor `jwksUri` says where the keys are" }
+    if (issuer === undefined)
+      return { ok: false, error: "neither `issuer` nor `jwksUri` is set, so there is no URL to fetch keys from" }
     const discovered = await discover(issuer, signal, options)
     if (!discovered.ok) return discovered
     location = discovered.jwksUri

@@ -59,7 +59,7 @@ export async function guardedGet(
 }
 
 export function readUrl(text: string): URL | string {
-  if (!URL.canParse(text)) return `\`${oneLine(text)}\` is no URL; write an absolute http or https URL`
+  if (!URL.canParse(text)) return `\`${oneLine(text)}\` is not a URL; write an absolute http or https URL`
   const url = new URL(text)
   if (url.protocol !== "http:" && url.protocol !== "https:") {
     return `\`${shownUrl(url)}\` has the scheme \`${oneLine(url.protocol.slice(0, -1))}\`; only http and https are fetched`
@@ -118,7 +118,7 @@ function rejectedAnswer(
   if (status !== 200) return `${shownUrl(url)} answered ${status}`
   const encoding = headers["content-encoding"]
   if (encoding !== undefined && encoding !== "identity") {
-    return `${shownUrl(url)} answered with content-encoding \`${oneLine(String(encoding))}\`, which was not asked for`
+    return `${shownUrl(url)} answered with content-encoding \`${oneLine(String(encoding))}\`, which was not requested`
   }
   return Number(headers["content-length"] ?? 0) > MAX_BODY ? tooLarge(url) : undefined
 }
@@ -130,7 +130,7 @@ function tooLarge(url: URL): string {
 class ForbiddenAddress extends Error {
   constructor(host: string, address: string, what: string) {
     const named = host === address ? "" : ` ${oneLine(address)},`
-    super(`\`${oneLine(host)}\` is${named} ${what}, which is never asked for keys`)
+    super(`\`${oneLine(host)}\` is${named} ${what}; Merlon never fetches keys from such an address`)
   }
 }
 
@@ -208,15 +208,14 @@ const PLAIN: { readonly [code: string]: string } = {
   EHOSTUNREACH: "the host cannot be reached",
   ENETUNREACH: "the network cannot be reached",
   ETIMEDOUT: "the connection timed out",
-  UND_ERR_SOCKET: "the connection was closed before the answer was complete",
-  UND_ERR_HEADERS_OVERFLOW: "the answer's headers are too large",
+  UND_ERR_SOCKET: "the connection was closed before the response was complete",
+  UND_ERR_HEADERS_OVERFLOW: "the response headers are too large",
   CERT_HAS_EXPIRED: "the server's certificate has expired",
   ERR_TLS_CERT_ALTNAME_INVALID: "the server's certificate is for another name",
-  DEPTH_ZERO_SELF_SIGNED_CERT:
-    "the server's certificate is self-signed; add its authority to the CA bundle for key sets",
-  SELF_SIGNED_CERT_IN_CHAIN: "the server's authority is not trusted; add it to the CA bundle for key sets",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "the server's authority is not trusted; add it to the CA bundle for key sets",
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "the server's authority is not trusted; add it to the CA bundle for key sets",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "the server's certificate is self-signed; add it to the CA bundle for key sets",
+  SELF_SIGNED_CERT_IN_CHAIN: "the server's CA is not trusted; add it to the CA bundle for key sets",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "the server's CA is not trusted; add it to the CA bundle for key sets",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "the server's CA is not trusted; add it to the CA bundle for key sets",
 }
 
 function reasonOf(error: unknown, signal: AbortSignal): string {
@@ -226,7 +225,7 @@ function reasonOf(error: unknown, signal: AbortSignal): string {
   // If several addresses failed for different reasons, the first is reported.
   const cause = error instanceof AggregateError && error.errors[0] instanceof Error ? error.errors[0] : error
   const code = (cause as NodeJS.ErrnoException).code ?? "" // system errors have a code
-  if (cause.name === "HTTPParserError" || code.startsWith("HPE_")) return "what came is no HTTP answer"
+  if (cause.name === "HTTPParserError" || code.startsWith("HPE_")) return "the response is not valid HTTP"
   return PLAIN[code] ?? oneLine(cause.message)
 }
 

@@ -117,10 +117,10 @@ it("retries if the cluster rejects the write", async () => {
 })
 
 test.each<[string, { readonly [key: string]: string }, string]>([
-  ["another id", { id: keySetId({ issuer: "evil" }) }, "its `id` does not belong to its name"],
-  ["no id", { id: "" }, "its `id` does not belong to its name"],
-  ["garbage", { jwks: "{" }, "its `jwks` is no usable key set"],
-  ["no time", { fetchedAt: "yesterday" }, "its `fetchedAt` is no time"],
+  ["another id", { id: keySetId({ issuer: "evil" }) }, "its `id` does not match its name"],
+  ["no id", { id: "" }, "its `id` does not match its name"],
+  ["garbage", { jwks: "{" }, "its `jwks` is not a usable key set"],
+  ["no time", { fetchedAt: "yesterday" }, "its `fetchedAt` is not a time"],
 ])("rejects an edited ConfigMap: %s", async (_, edit, expected) => {
   const { client, persistence, warnings, hold, stored } = rig()
   await hold(text)

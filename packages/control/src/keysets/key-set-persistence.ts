@@ -62,7 +62,7 @@ export class KeySetPersistence {
         else kept.set(read.id, read.good)
       }
     } catch (error) {
-      this.#options.warn(`the last good keys cannot be read: ${oneLine(String(error))}`)
+      this.#options.warn(`the stored keys cannot be read: ${oneLine(String(error))}`)
     }
     return kept
   }
@@ -116,7 +116,7 @@ export class KeySetPersistence {
     if (this.#stopped) return
     const wait = Math.min(LAST_RETRY, FIRST_RETRY * 2 ** Math.min(this.#failures, 16))
     this.#failures++
-    this.#options.warn(`the last good keys could not be kept: ${oneLine(String(error))}`)
+    this.#options.warn(`the fetched keys could not be stored: ${oneLine(String(error))}`)
     this.#cancelRetry = this.#clock.after(wait, () => this.#reconcile())
   }
 
@@ -179,10 +179,10 @@ export class KeySetPersistence {
   #read({ metadata, data }: KeysConfigMap): { readonly id: string; readonly good: GoodKeys } | string {
     const [id, jwks, written] = [textOf(data?.id), textOf(data?.jwks), Date.parse(textOf(data?.fetchedAt))]
     // Fails closed: with keys under another issuer's name, their holder could impersonate that issuer.
-    if (metadata.name !== this.#nameOf(id)) return "its `id` does not belong to its name"
-    if (Number.isNaN(written)) return "its `fetchedAt` is no time"
+    if (metadata.name !== this.#nameOf(id)) return "its `id` does not match its name"
+    if (Number.isNaN(written)) return "its `fetchedAt` is not a time"
     const good = goodKeys(jwks, Math.min(written, this.#clock.now()))
-    return good === undefined ? "its `jwks` is no usable key set" : { id, good }
+    return good === undefined ? "its `jwks` is not a usable key set" : { id, good }
   }
 
   #nameOf(id: string): string {

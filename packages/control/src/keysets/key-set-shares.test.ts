@@ -21,7 +21,7 @@ it("reports key sets beyond a namespace's quota", () => {
   const { admitted, rejected } = shareKeySets(new Map([["evil", many("dead", 6)]]), limits)
   expect([...admitted]).toEqual(many("dead", 4))
   expect([...rejected.keys()]).toEqual(["dead-4", "dead-5"])
-  expect(rejected.get("dead-4")).toContain("the namespace `evil` names more than 4 key sets")
+  expect(rejected.get("dead-4")).toContain("the namespace `evil` uses more than 4 key sets")
 })
 
 it("has no quota for the root namespace", () => {

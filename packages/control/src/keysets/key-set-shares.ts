@@ -27,7 +27,7 @@ export function shareKeySets(
     const all = [...new Set(ids)]
     const quota = namespace === rootNamespace ? all.length : perNamespace
     queues.push(all.slice(0, quota))
-    const error = `the namespace \`${namespace}\` names more than ${perNamespace} key sets; remove rules, or let an operator raise the quota`
+    const error = `the namespace \`${namespace}\` uses more than ${perNamespace} key sets; remove rules, or ask an operator to raise the quota`
     for (const id of all.slice(quota)) rejected.set(id, error)
   }
   for (let turn = 0; queues.some(queue => turn < queue.length); turn++) {

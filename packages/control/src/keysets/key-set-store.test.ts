@@ -332,5 +332,5 @@ it("fetches a namespace's keys while a thousand issuers of another do not respon
   store.need([...dead, { rule: rule("live"), namespace: "app" }])
   expect(pending.map(({ source }) => source.issuer)).toContain("live")
   expect(pending).toHaveLength(6)
-  expect(store.get(keySetId(rule("dead-5")))?.error).toContain("the namespace `evil` names more than 5 key sets")
+  expect(store.get(keySetId(rule("dead-5")))?.error).toContain("the namespace `evil` uses more than 5 key sets")
 })

@@ -84,7 +84,7 @@ export class ApiConnections {
         signal.removeEventListener("abort", onAbort)
         this.#open.delete(request)
         // Settles the promise whatever ended the request.
-        reject(new Error("the connection was closed before an answer came"))
+        reject(new Error("the connection was closed before a response arrived"))
       })
       request.end(body ?? undefined)
     })

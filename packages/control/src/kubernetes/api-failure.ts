@@ -25,7 +25,7 @@ export function statusError(code: number, body: unknown, text = ""): ApiError {
 function textSaid(text: string): string {
   if (!/^\s*<(!doctype|html|head|body)\b/i.test(text)) return `: ${text.slice(0, 200).trim() || "no text"}`
   const title = /<title>\s*([^<]{1,100})/i.exec(text)?.[1]?.trim() ?? ""
-  return ` with a page${title === "" ? "" : ` (${title})`}; something in front of it, or in its place, answers`
+  return ` with a page${title === "" ? "" : ` (${title})`}; a proxy or another server may be answering at this address`
 }
 
 /** The error of a request without a response. */

@@ -34,7 +34,7 @@ export class ExecCredential {
     if (!VERSIONS.includes(spec.apiVersion)) {
       throw new ConnectionError(
         "credential-program",
-        `the credential program \`${spec.command}\` speaks \`${spec.apiVersion}\`; known are ${VERSIONS.map(version => `\`${version}\``).join(" and ")}`,
+        `the credential program \`${spec.command}\` uses \`${spec.apiVersion}\`; supported are ${VERSIONS.map(version => `\`${version}\``).join(" and ")}`,
       )
     }
     this.#spec = spec
@@ -60,7 +60,7 @@ export class ExecCredential {
     if (answer.apiVersion !== this.#spec.apiVersion) {
       throw new ConnectionError(
         "credential-program",
-        `the credential program \`${command}\` answered in \`${String(answer.apiVersion)}\` when asked in \`${this.#spec.apiVersion}\``,
+        `the credential program \`${command}\` answered with \`${String(answer.apiVersion)}\` instead of \`${this.#spec.apiVersion}\``,
       )
     }
     const { token, clientCertificateData, clientKeyData, expirationTimestamp } = object(answer.status)
@@ -73,7 +73,7 @@ export class ExecCredential {
     if (Object.keys(credentials).length === 0) {
       throw new ConnectionError(
         "credential-program",
-        `the credential program \`${command}\` gave neither a token nor a certificate with key`,
+        `the credential program \`${command}\` returned neither a token nor a certificate with its key`,
       )
     }
     const ends = typeof expirationTimestamp === "string" ? Date.parse(expirationTimestamp) : Number.NaN
@@ -121,7 +121,7 @@ function run(spec: ExecSpec, timeoutMs: number): Promise<string> {
     child.on("close", code => {
       clearTimeout(timer)
       if (code === 0) resolve(output)
-      else fail(`failed with ${code ?? "a signal"}: ${complaint.trim() || "it said nothing"}`)
+      else fail(`failed with ${code ?? "a signal"}: ${complaint.trim() || "no error output"}`)
     })
   })
 }
@@ -130,7 +130,7 @@ function read(command: string, output: string): { readonly [field: string]: unkn
   try {
     return object(JSON.parse(output))
   } catch (error) {
-    throw new ConnectionError("credential-program", `the credential program \`${command}\` answered no JSON`, {
+    throw new ConnectionError("credential-program", `the credential program \`${command}\` did not print JSON`, {
       cause: error,
     })
   }

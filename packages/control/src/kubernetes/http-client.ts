@@ -188,7 +188,7 @@ function listPage(body: unknown) {
     (!Array.isArray(items) && items !== null && items !== undefined) ||
     typeof metadata?.resourceVersion !== "string"
   ) {
-    throw ApiError.unanswered("api-bad-response", "the API server answered something else than a list")
+    throw ApiError.unanswered("api-bad-response", "the API server did not answer with a list")
   }
   const next = metadata.continue
   return {
@@ -204,7 +204,7 @@ function read<T extends KubernetesObject>({ group, version, kind }: ResourceType
   const object = value as Partial<KubernetesObject> | null // checked on the next lines
   // A review is answered with the kind of the request and without a name.
   if (typeof object !== "object" || object === null || Array.isArray(object)) {
-    throw ApiError.unanswered("api-bad-response", `the API server answered something else than a ${kind}`)
+    throw ApiError.unanswered("api-bad-response", `the API server did not answer with a ${kind}`)
   }
   const apiVersion = group === "" ? version : `${group}/${version}`
   // The caller names the type together with its kind.
@@ -216,7 +216,7 @@ function watchEvent<T extends KubernetesObject>(type: ResourceType, line: string
   try {
     event = { ...JSON.parse(line) }
   } catch {
-    throw ApiError.unanswered("api-bad-response", "the API server sent a watch event that is no JSON")
+    throw ApiError.unanswered("api-bad-response", "the API server sent a watch event that is not JSON")
   }
   switch (event.type) {
     case "ADDED":

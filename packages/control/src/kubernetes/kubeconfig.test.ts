@@ -57,14 +57,14 @@ describe("choosing a connection", () => {
     [
       "an unknown context",
       () => ({ kubeconfig: file(config({})), context: "two", env: none }),
-      /knows no context `two`; there are `one`/,
+      /has no context `two`; there are `one`/,
     ],
     [
       "a missing current context",
       () => ({ kubeconfig: file({ ...config({}), "current-context": "" }), env: none }),
       /no current context.*`--context`.*`one`/,
     ],
-    ["a file that is not YAML", () => ({ kubeconfig: file("a: ["), env: none }), /is no YAML/],
+    ["a file that is not YAML", () => ({ kubeconfig: file("a: ["), env: none }), /is not valid YAML/],
     [
       "a server that is not a URL",
       () => ({ kubeconfig: file(config({ server: "api:6443" })), env: none }),
@@ -81,7 +81,7 @@ describe("choosing a connection", () => {
         kubeconfig: file(config({}, { exec: { apiVersion: "client.authentication.k8s.io/v1alpha1", command: "x" } })),
         env: none,
       }),
-      /`x` speaks `client.authentication.k8s.io\/v1alpha1`/,
+      /`x` uses `client.authentication.k8s.io\/v1alpha1`/,
     ],
   ])("rejects %s", (_, choice, message) => {
     expect(() => connectionFrom(choice())).toThrow(message)
@@ -122,7 +122,7 @@ describe("choosing a connection", () => {
     const warnings: string[] = []
     const choice = { kubeconfig: file(config({ "insecure-skip-tls-verify": true })), env: {} }
     expect(connectionFrom({ ...choice, warn: warning => warnings.push(warning) }).insecure).toBe(true)
-    expect(warnings).toEqual([expect.stringContaining("turns the check of the server's certificate off")])
+    expect(warnings).toEqual([expect.stringContaining("turns off verification of the server's certificate")])
   })
 })
 
@@ -223,9 +223,9 @@ describe("a credential program", () => {
 
   it.each([
     ["fails", "echo no luck >&2; exit 3", /failed with 3: no luck/],
-    ["does not answer with JSON", "echo hello", /answered no JSON/],
+    ["does not answer with JSON", "echo hello", /did not print JSON/],
     ["returns nothing", credential({}), /neither a token nor a certificate/],
-    ["answers in another version", 'echo \'{"apiVersion":"v0"}\'', /answered in `v0`/],
+    ["answers in another version", 'echo \'{"apiVersion":"v0"}\'', /answered with `v0`/],
     ["never stops writing", "yes", /wrote more than/],
   ])("that %s is reported with its error", async (_, script, message) => {
     await expect(withProgram(script).found.credentials()).rejects.toThrow(message)

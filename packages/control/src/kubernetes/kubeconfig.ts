@@ -69,7 +69,7 @@ function readIfThere(file: string): { readonly file: string; readonly content: F
   } catch (error) {
     throw new ConnectionError(
       "kubeconfig-unreadable",
-      `the kubeconfig \`${file}\` is no YAML: ${(error as Error).message}`,
+      `the kubeconfig \`${file}\` is not valid YAML: ${(error as Error).message}`,
       { cause: error },
     )
   }
@@ -98,7 +98,7 @@ function collect(into: Map<string, Entry>, list: unknown, field: string, folder:
 function entry(entries: Map<string, Entry>, name: string, what: string, where: string): Entry {
   const found = entries.get(name)
   if (found !== undefined) return found
-  throw new ConnectionError("kubeconfig-invalid", `${where} knows no ${what} \`${name}\`${known(entries)}`)
+  throw new ConnectionError("kubeconfig-invalid", `${where} has no ${what} \`${name}\`${known(entries)}`)
 }
 
 function known(entries: Map<string, Entry>): string {
@@ -113,7 +113,8 @@ function connection(
 ): Connection {
   const server = serverOf(cluster, origin)
   const insecure = cluster.fields["insecure-skip-tls-verify"] === true
-  if (insecure) warn(`${origin} turns the check of the server's certificate off: anyone in between can read and change`)
+  if (insecure)
+    warn(`${origin} turns off verification of the server's certificate: an attacker on the network can read and change`)
   const serverName = text(cluster.fields["tls-server-name"])
   const sources = [
     credentialSource(cluster, { ca: "certificate-authority" }, time),
@@ -142,7 +143,7 @@ function serverOf({ fields: { server } }: Entry, origin: string): string {
   }
   throw new ConnectionError(
     "kubeconfig-invalid",
-    `${origin} names no server that is an http or https URL: \`${text(server)}\``,
+    `${origin} has no \`server\` with an http or https URL: \`${text(server)}\``,
   )
 }
 

@@ -96,7 +96,7 @@ export class LeaderElection {
     this.#leadUntil(Number.NEGATIVE_INFINITY)
     const ended = (this.#loop ?? Promise.resolve()).then(() => (led ? this.#release() : undefined))
     const given = ended.catch((error: unknown) =>
-      this.#options.log?.("the lease could not be given back; it ends by itself", error),
+      this.#options.log?.("the lease could not be released; it will expire", error),
     )
     const enough = new AbortController()
     await Promise.race([given, pause(this.#time, STOP_MS, enough.signal)])
@@ -109,7 +109,7 @@ export class LeaderElection {
       try {
         await this.#acquireOrRenew()
       } catch (error) {
-        log?.(this.isLeader ? "the lease could not be renewed" : "the lease could not be read or taken", error)
+        log?.(this.isLeader ? "the lease could not be renewed" : "the lease could not be read or acquired", error)
       }
       await pause(this.#time, this.#retryMs * (0.8 + random() * 0.4), this.#end.signal)
     }

@@ -14,7 +14,7 @@ export async function readBody(
   for await (const chunk of body) {
     size += chunk.length
     if (size > MAX_BODY)
-      throw ApiError.unanswered("api-response-too-large", `the API server answered more than ${MAX_BODY} bytes`)
+      throw ApiError.unanswered("api-response-too-large", `the API server answered with more than ${MAX_BODY} bytes`)
     chunks.push(chunk)
   }
   const text = Buffer.concat(chunks).toString("utf8")

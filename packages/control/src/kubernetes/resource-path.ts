@@ -20,7 +20,7 @@ export function resourcePath(
 ): string {
   const { namespace, name, subresource } = place
   if (namespaced && name !== undefined && namespace === undefined) {
-    throw new TypeError(`an object of \`${plural}\` has a namespace: name it`)
+    throw new TypeError(`an object of \`${plural}\` needs a namespace`)
   }
   const steps = group === "" ? ["api", version] : ["apis", group, version]
   if (namespaced && namespace !== undefined) steps.push("namespaces", namespace)
@@ -43,6 +43,7 @@ export function isPathSegment(step: string): boolean {
 
 function encoded(step: string): string {
   // Fail closed, with the answer that the server would give.
-  if (!isPathSegment(step)) throw new ApiError(400, "BadRequest", `\`${step}\` is no name of an object or namespace`)
+  if (!isPathSegment(step))
+    throw new ApiError(400, "BadRequest", `\`${step}\` is not the name of an object or namespace`)
   return encodeURIComponent(step)
 }

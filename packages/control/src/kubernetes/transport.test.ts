@@ -121,7 +121,7 @@ describe("reports a failure", () => {
       "<html>",
       {
         code: 502,
-        message: "the API server answered 502 with a page; something in front of it, or in its place, answers",
+        message: "the API server answered 502 with a page; a proxy or another server may be answering at this address",
       },
     ],
     ["if the answer is not JSON", 200, "<html>", { code: 0, reason: "api-bad-response" }],

@@ -59,7 +59,7 @@ export function healthServer(sources: HealthSources): Server {
 // Any error of a request must end in its own reply: an exception outside of it would end the process.
 async function answer(asked: IncomingMessage, sources: HealthSources, metrics: () => Promise<Answer>): Promise<Answer> {
   const { method, url = "/" } = asked
-  if (method !== "GET" && method !== "HEAD") return text(405, "only GET")
+  if (method !== "GET" && method !== "HEAD") return text(405, "only GET is allowed")
   const [path = "", query = ""] = url.split("?", 2)
   switch (path) {
     case "/healthz":
@@ -71,9 +71,9 @@ async function answer(asked: IncomingMessage, sources: HealthSources, metrics: (
     case "/metrics":
       return metrics()
     case "/debug/proxies":
-      if (!isLocal(asked)) return text(403, "only from this machine")
+      if (!isLocal(asked)) return text(403, "allowed only from this machine")
       if (!(await isOwnUser(asked.socket)))
-        return text(403, "only for root and the user that the control plane runs as")
+        return text(403, "allowed only for root and the user that the control plane runs as")
       return proxies(new URLSearchParams(query), sources)
     default:
       return text(404, "try /healthz, /readyz or /metrics")

@@ -62,7 +62,7 @@ export class ControlMetrics {
     this.#acknowledgements = this.#histogram("push_to_ack_seconds", "from a response to its acknowledgement", "type")
     this.#propagation = this.#histogram(
       "write_to_last_ack_seconds",
-      "from the moment a change was seen to the last acknowledgement of it by a connected proxy",
+      "from the observation of a change to the last acknowledgement by a connected proxy",
     )
     this.#rejected = this.#counter(
       "rejected_updates_total",
@@ -72,7 +72,7 @@ export class ControlMetrics {
     this.#fetchFailures = this.#counter("key_set_fetch_failures_total", "failed fetches of keys by issuer", "issuer")
     this.#reviews = this.#counter("admission_reviews_total", "admission reviews by kind and outcome", "kind", "outcome")
     this.#statusWrites = this.#counter("status_writes_total", "statuses written by kind", "kind")
-    this.#proofs = this.#counter("proofs_total", "questions to the thread for proofs by outcome", "outcome")
+    this.#proofs = this.#counter("proofs_total", "queries to the proof thread by outcome", "outcome")
     this.#collected(sources)
   }
 
@@ -120,14 +120,10 @@ export class ControlMetrics {
 
   #collected(sources: MetricSources): void {
     this.#read("connected_proxies", "proxies that are connected", sources.connectedProxies)
-    this.#read(
-      "overdue_acknowledgements",
-      "connected proxies that have not acknowledged a change for longer than they should need",
-      sources.overdueProxies,
-    )
+    this.#read("overdue_acknowledgements", "connected proxies with an overdue acknowledgement", sources.overdueProxies)
     this.#read("leader", "1 where this replica writes statuses and rotates", () => (sources.isLeader() ? 1 : 0))
     this.#read("resident_memory_bytes", "resident memory of the process", () => process.memoryUsage.rss())
-    const unreadable = "stored policies that cannot be read, by what is in force in their place"
+    const unreadable = "stored policies that cannot be read, by what is enforced instead"
     this.#each("policies_unreadable", unreadable, ["instead"], set => {
       for (const [instead, count] of sources.unreadablePolicies()) set([instead], count)
     })
@@ -142,14 +138,15 @@ export class ControlMetrics {
     this.#each("reflector_synced", "1 where the copy of a kind is complete", ["kind"], set => {
       for (const { kind, synced } of sources.reflectors()) set([kind], synced ? 1 : 0)
     })
-    this.#each("reflector_silent_seconds", "since the last sign of life of a kind's watch", ["kind"], set => {
+    this.#each("reflector_silent_seconds", "time since the last event of a kind's watch", ["kind"], set => {
       for (const { kind, silentMs } of sources.reflectors()) set([kind], silentMs / 1_000)
     })
     this.#authority(sources.authority)
   }
 
   #authority(facts: MetricSources["authority"]): void {
-    const expiry = "when certificates of the control plane end, in seconds since the epoch; `listener` of serving ones"
+    const expiry =
+      "expiry of the control plane's certificates, in seconds since the epoch; `listener` is set for serving certificates"
     this.#each("certificate_expiry_seconds", expiry, ["certificate", "listener"], set => {
       const now = facts()
       if (now === undefined) return
@@ -168,7 +165,7 @@ export class ControlMetrics {
         for (const [outcome, count] of Object.entries(facts()?.requests ?? {})) this.inc({ outcome }, count)
       },
     })
-    this.#each("rotation_phase", "1 for the phase that the rotation of the root is in", ["phase"], set => {
+    this.#each("rotation_phase", "1 for the current phase of root rotation", ["phase"], set => {
       const phase = facts()?.phase
       if (phase !== undefined) set([phase], 1)
     })

@@ -96,7 +96,7 @@ it("does not wait for a disconnected proxy, nor count that as an acknowledgement
   change("2", "foo/c")
   leave("foo/c")
   expect(measured).toHaveLength(1)
-  expect(spans.at(-1)).toBe("change: the last proxy went away")
+  expect(spans.at(-1)).toBe("change: the last proxy disconnected")
 })
 
 it("reports which proxies lag, and by how much", async () => {

@@ -83,7 +83,7 @@ export class Propagation {
     this.#open.add({ since, waitingFor, span })
     for (const spread of this.#open) {
       if (this.#open.size <= MOST_OPEN) break
-      spread.span.fail("given up: too many changes are open")
+      spread.span.fail("dropped: too many changes are open")
       this.#close(spread)
     }
   }
@@ -105,7 +105,7 @@ export class Propagation {
     for (const spread of this.#open) {
       if (!spread.waitingFor.delete(proxy) || spread.waitingFor.size > 0) continue
       // The last proxy disconnected instead of acknowledging, so this is not a measurement.
-      if (gone) spread.span.fail("the last proxy went away")
+      if (gone) spread.span.fail("the last proxy disconnected")
       else this.#took(this.#clock.monotonic() - spread.since)
       this.#close(spread)
     }

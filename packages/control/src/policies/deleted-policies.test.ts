@@ -218,7 +218,7 @@ describe("a policy that is deleted with its owner", () => {
       await s.clock.advance(30_000)
       s.settle()
       expect([s.enforces("foo/a"), s.enforces("foo/b")]).toEqual([true, false])
-      expect(s.warnings[0]).toContain("`Release` `r`, which owned it, cannot be asked for")
+      expect(s.warnings[0]).toContain("`Release` `r`, which owned it, cannot be read")
     })
 
     it("has no effect any more if nothing else is deleted for a minute", async () => {

@@ -77,9 +77,7 @@ export class DeletedPolicies {
       },
       // Fail closed: it stays in effect until the deletion is known to be intended.
       error =>
-        this.#options.warn(
-          `why \`${key}\` was deleted cannot be found out yet, so it stays in force: ${String(error)}`,
-        ),
+        this.#options.warn(`cannot determine yet why \`${key}\` was deleted, so it stays enforced: ${String(error)}`),
     )
   }
 
@@ -103,7 +101,7 @@ export class DeletedPolicies {
       const owned = selected.filter(workload => isDeletedWith(workload, owner))
       const along = state === "gone" ? owned : await this.#beingDeleted(selected, stored.namespace)
       if (state === "unknown" && along.length === 0 && patient) {
-        throw new Error(`\`${owner.kind}\` \`${owner.name}\`, which owned it, cannot be asked for`)
+        throw new Error(`\`${owner.kind}\` \`${owner.name}\`, which owned it, cannot be read`)
       }
       for (const workload of along) going.add(workload)
     }

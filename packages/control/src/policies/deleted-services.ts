@@ -59,7 +59,10 @@ export class DeletedServices {
         if (!isBeingDeleted && this.#departing.get(key) === departing) this.#forget(departing)
       },
       // Fail closed: policies that name it stay in effect until the deletion is known to be intended.
-      error => warn(`why the Service \`${key}\` was deleted cannot be found out yet, so it stays: ${String(error)}`),
+      error =>
+        warn(
+          `cannot determine yet why the Service \`${key}\` was deleted, so policies that name it stay enforced: ${String(error)}`,
+        ),
     )
   }
 

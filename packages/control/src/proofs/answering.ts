@@ -25,7 +25,7 @@ import type { Answer, ClusterChanges, EffectQuestion, Holds, Question, UserAnswe
 const STEPS = 5_000_000
 const MAX_DOCUMENTS = 500
 const MAX_PAIRS = 500_000
-export const ADVICE = "`merlonctl analyze` compares it with the other policies, which takes too long for now"
+export const ADVICE = "`merlonctl analyze` compares it with the other policies, which takes too long here"
 const NO_NEWS: Assessment = { rejections: [], warnings: [] }
 
 export class Answering {

@@ -87,7 +87,7 @@ function told(workloads: readonly ProofWorkload[], asked: object, about: AskedAb
     workload: keyOf(workload),
     // Preparing a thousand workloads takes time too, which the limits of a single search do not cover.
     reach: isEnded()
-      ? { ways: [], undecided: "the time was up before it was looked at" }
+      ? { ways: [], undecided: "the time limit was reached before it was analyzed" }
       : reachOf(selection.selected(workload).documents, workload, mesh, asked, options),
   }))
   return {
@@ -122,7 +122,7 @@ function suggested(workload: ProofWorkload, { calls = [] }: UserQuery, about: As
   const { after, workloads, mesh, limits, now } = about
   const others = workloads.filter(one => keyOf(one) !== keyOf(workload))
   const [found] = suggestPolicies(calls, after, [workload, ...others], mesh, { limits, now })
-  if (found === undefined) return { error: "no allowed calls observed for it yet, so nothing is suggested" }
+  if (found === undefined) return { error: "no allowed calls observed for it yet, so there is nothing to suggest" }
   const { evidence, workload: _, ...suggestion } = found
   const time = (at: number): string => new Date(at).toISOString()
   return {

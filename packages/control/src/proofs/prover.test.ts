@@ -68,7 +68,7 @@ it("cancels a query in time for a partial answer, within the budget", async () =
   await s.clock.advance(1)
   expect(s.thread().told).toBe(1)
   await s.clock.advance(30)
-  expect(await answer).toEqual({ notDecided: "the time is used up" })
+  expect(await answer).toEqual({ notDecided: "the time limit was reached" })
   expect(s.outcomes).toEqual(["not_decided"])
 })
 
@@ -134,7 +134,7 @@ it("answers no query of a namespace without budget, and those of others as befor
     s.thread().answer()
   }
   expect(s.thread().asked).toHaveLength(2)
-  expect(await s.prover.review(review("evil"))).toEqual({ notDecided: "the time is used up" })
+  expect(await s.prover.review(review("evil"))).toEqual({ notDecided: "the time limit was reached" })
   expect(s.thread().asked).toHaveLength(2)
   void s.prover.review(review("foo"))
   expect(s.thread().asked).toHaveLength(3)
@@ -186,7 +186,7 @@ it("gives the root namespace a budget of its own", async () => {
   const root = s.prover.review(review(MESH.names.rootNamespace))
   const tenant = s.prover.review(review("foo"))
   await s.clock.advance(PROOF_BUDGET_MS)
-  expect(await tenant).toEqual({ notDecided: "the time is used up" })
+  expect(await tenant).toEqual({ notDecided: "the time limit was reached" })
   expect(s.thread().told).toBe(0)
   s.thread().answer()
   expect(await root).toMatchObject({ warnings: ["answer 1"] })

@@ -176,7 +176,7 @@ export class Prover {
       if (Number.isFinite(wait)) {
         cancel = this.#clock.after(wait, () => {
           this.#queue.remove(namespace, asked)
-          settle({ notDecided: "the time is used up" })
+          settle({ notDecided: "the time limit was reached" })
         })
       }
       this.#queue.add(namespace, asked)
@@ -194,7 +194,7 @@ export class Prover {
       const share = asked.question.ask === "holds" ? asked.most : this.#budgetOf(asked.namespace, now).left(now)
       const budget = Math.min(asked.most, waited, share)
       if (budget > 0) this.#run(asked, now, budget)
-      else asked.settle({ notDecided: "the time is used up" })
+      else asked.settle({ notDecided: "the time limit was reached" })
     }
   }
 
@@ -207,7 +207,7 @@ export class Prover {
     try {
       this.#thread?.postMessage({ id, question: asked.question })
     } catch (error) {
-      this.#answered(id, { notDecided: `it cannot be asked: ${String(error)}` })
+      this.#answered(id, { notDecided: `the query cannot be sent: ${String(error)}` })
     }
   }
 
@@ -237,7 +237,9 @@ export class Prover {
     Atomics.store(new Int32Array(this.#ended), 0, running.id)
     running.cancel = this.#clock.after(GRACE_MS, () => {
       this.#options.observe?.("killed")
-      this.#options.warn?.(`a proof for the namespace \`${running.asked.namespace}\` did not end; its thread was ended`)
+      this.#options.warn?.(
+        `a proof for the namespace \`${running.asked.namespace}\` did not stop in time; its thread was terminated`,
+      )
       this.#thread?.terminate()
     })
   }
@@ -265,7 +267,7 @@ export class Prover {
       else if ("failed" in message) this.#failed(message)
       else this.#answered(message.id, message.answer)
     })
-    thread.on("error", error => this.#options.warn?.(`the thread for proofs ended: ${error.message}`))
+    thread.on("error", error => this.#options.warn?.(`the proof thread ended: ${error.message}`))
     thread.on("exit", () => this.#gone())
   }
 
@@ -285,7 +287,7 @@ export class Prover {
     const wasReady = this.#isReady
     this.#isReady = false
     this.#heard()
-    this.#letGo("the thread for proofs ended")
+    this.#letGo("the proof thread ended")
     if (this.#stopped) return
     this.#changes.everything()
     // Restarting a thread that cannot start would only keep the machine busy.

@@ -10,7 +10,7 @@ import { capturedConditionOf } from "./captured.js"
 import { type Foreign, listOf, objectOf } from "./foreign.js"
 import { bypassingPrivilege, initContainer, isCapture } from "./privileges.js"
 
-const PASSES = "ports that it does not declare pass unjudged"
+const PASSES = "undeclared ports are reachable without policy checks"
 
 /** The reason in one phrase; undefined if nothing bypasses the proxy. */
 export function bypassOf(pod: KubernetesObject, names: MeshNames): string | undefined {
@@ -28,7 +28,7 @@ export function bypassOf(pod: KubernetesObject, names: MeshNames): string | unde
   const privilege = bypassingPrivilege(pod.spec, names)
   if (privilege !== undefined) return privilege
   // Fail closed: a container named like xserver does not show that connections are redirected to it.
-  if (!isInjected) return "it was not injected, so nothing leads callers to xserver"
+  if (!isInjected) return "it was not injected, so traffic is not redirected to xserver"
   const capture = listOf(objectOf(pod.spec).initContainers)
     .map(objectOf)
     .find(({ name }) => name === initContainer(names))
@@ -36,7 +36,7 @@ export function bypassOf(pod: KubernetesObject, names: MeshNames): string | unde
   // Services route to its proxy, but a caller that knows the Pod's address needs no Service, unless a NetworkPolicy
   // rejects it. Fail closed: it counts as bypassed until an attempt has shown otherwise.
   const condition = capturedConditionOf(pod, names)
-  if (condition === undefined) return "not checked yet whether its ports answer at the Pod's own address"
+  if (condition === undefined) return "not checked yet whether its ports answer at the Pod's address"
   return condition.status === "True" ? undefined : condition.message
 }
 
@@ -46,5 +46,5 @@ function redirectError(capture: Foreign, { spec }: KubernetesObject, names: Mesh
   if (flags?.["--undeclared"] === "pass") return PASSES
   const map = captureMap(applicationPorts(spec, names))
   if (isCapture(capture, names) && flags?.["--map"] === map) return undefined
-  return `\`${initContainer(names)}\` does not lead the ports that the Pod declares to xserver`
+  return `\`${initContainer(names)}\` does not redirect the declared ports of the Pod to xserver`
 }

@@ -31,13 +31,13 @@ export function capturedConditionOf(pod: KubernetesObject, { domain }: MeshNames
 
 export function capturedCondition(reached: readonly number[]): CapturedCondition {
   if (reached.length === 0) {
-    return { status: "True", reason: "Closed", message: "its application is not reached past xserver" }
+    return { status: "True", reason: "Closed", message: "its application can be reached only through xserver" }
   }
   const ports = `port${reached.length === 1 ? "" : "s"} ${reached.join(", ")}`
   return {
     status: "False",
     reason: "Open",
-    message: `${ports} answer${reached.length === 1 ? "s" : ""} past xserver: the cluster enforces no NetworkPolicy, or another one opens it`,
+    message: `${ports} answer${reached.length === 1 ? "s" : ""} without going through xserver: the cluster does not enforce NetworkPolicies, or another one allows this`,
   }
 }
 
@@ -47,6 +47,6 @@ export function exposedCondition(ports: readonly number[]): CapturedCondition {
   return {
     status: "False",
     reason: "Exposed",
-    message: `its application answers past xserver at ${named}; let it listen on 127.0.0.1`,
+    message: `its application answers without going through xserver at ${named}; let it listen on 127.0.0.1`,
   }
 }

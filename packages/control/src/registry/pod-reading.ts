@@ -104,7 +104,7 @@ function portsOf(key: string, pod: KubernetesObject, names: MeshNames, warn: War
   const moved = others && listeningOn(ports, others)
   if (moved === undefined) {
     const annotation = listenAnnotation(names)
-    warn(key, `the annotation \`${annotation}\` cannot be used, so the usual ports count; write it as 8080:21080`)
+    warn(key, `the annotation \`${annotation}\` is invalid, so the default ports apply; write it as 8080:21080`)
   }
   return moved ?? ports
 }
@@ -134,7 +134,7 @@ function probesOf(key: string, { metadata }: KubernetesObject, { domain }: MeshN
   if (text === undefined) return NO_PROBES
   const probes = parseProbes(text)
   if (probes === undefined) {
-    warn(key, `the annotation \`${annotation}\` cannot be read, so no probe is answered; remove it and inject again`)
+    warn(key, `the annotation \`${annotation}\` is invalid, so no probe is answered; remove it and recreate the Pod`)
   }
   return probes ?? NO_PROBES
 }

@@ -65,17 +65,17 @@ describe("a workload", () => {
     [
       "can be bypassed if undeclared ports pass",
       { annotations: { "inbound.merlon.dev/undeclared": "pass" } },
-      { bypass: "ports that it does not declare pass unjudged" },
+      { bypass: "undeclared ports are reachable without policy checks" },
     ],
     [
       "can be bypassed if only Services route to its proxy",
       { annotations: { "merlon.dev/injected": "1" } },
-      { bypass: "not checked yet whether its ports answer at the Pod's own address" },
+      { bypass: "not checked yet whether its ports answer at the Pod's address" },
     ],
     [
       "can be bypassed if only a container's name indicates a proxy",
       {},
-      { bypass: "it was not injected, so nothing leads callers to xserver" },
+      { bypass: "it was not injected, so traffic is not redirected to xserver" },
     ],
     ["cannot be bypassed if it was injected", REDIRECTED, { bypass: undefined }],
     [
@@ -86,22 +86,22 @@ describe("a workload", () => {
     [
       "can be bypassed if the capture leaves ports out",
       { ...REDIRECTED, ports: [PORT] },
-      { bypass: "`merlon-init` does not lead the ports that the Pod declares to xserver" },
+      { bypass: "`merlon-init` does not redirect the declared ports of the Pod to xserver" },
     ],
     [
       "can be bypassed if the capture passes undeclared ports",
       { ...REDIRECTED, spec: captureWith("capture", "--map", "", "--undeclared", "pass") },
-      { bypass: "ports that it does not declare pass unjudged" },
+      { bypass: "undeclared ports are reachable without policy checks" },
     ],
     [
       "can be bypassed if the capture passes them with `--flag=value`",
       { ...REDIRECTED, spec: captureWith("capture", "--map", "", "--undeclared=pass") },
-      { bypass: "`merlon-init` does not lead the ports that the Pod declares to xserver" },
+      { bypass: "`merlon-init` does not redirect the declared ports of the Pod to xserver" },
     ],
     [
       "can be bypassed if a second flag overrides the map",
       { ...REDIRECTED, ports: [PORT], spec: captureWith("capture", "--map", "8080:15080", "--map", "") },
-      { bypass: "`merlon-init` does not lead the ports that the Pod declares to xserver" },
+      { bypass: "`merlon-init` does not redirect the declared ports of the Pod to xserver" },
     ],
     [
       "cannot be bypassed if the capture explicitly rejects undeclared ports",
@@ -116,7 +116,7 @@ describe("a workload", () => {
     [
       "can be bypassed if the proxy of a declared workload reports it",
       { annotations: { "merlon.dev/workload": "declared" }, status: EXPOSED },
-      { bypass: "its application answers past xserver at port 8080; let it listen on 127.0.0.1" },
+      { bypass: "its application answers without going through xserver at port 8080; let it listen on 127.0.0.1" },
     ],
     [
       "cannot be bypassed if that proxy reports nothing",
@@ -155,12 +155,12 @@ describe("a workload", () => {
       [15080, 15081],
       /as/,
     ],
-    ["on the usual ports if none is declared", { "merlon.dev/listen-ports": "8080" }, [15080, 15081], /cannot be used/],
+    ["on the usual ports if none is declared", { "merlon.dev/listen-ports": "8080" }, [15080, 15081], /is invalid/],
     [
       "on the usual ports if a number is not a port",
       { "merlon.dev/listen-ports": "8080:99999" },
       [15080, 15081],
-      /cannot/,
+      /is invalid/,
     ],
   ])("that is declared has its proxy listen %s", (_, annotations, listen, warning) => {
     const { registry, warnings } = setUp()
@@ -177,11 +177,11 @@ describe("a workload", () => {
     ["those of each port", "9090=x;8080 = y", [["y"], ["x"]], undefined],
     ["none if no port is named", "custom", [[], []], AS],
     ["none if no protocol is named", "8080=", [[], []], AS],
-    ["none if a protocol is invalid", "8080=good,two words", [[], []], /`two words` is no name of a protocol/],
+    ["none if a protocol is invalid", "8080=good,two words", [[], []], /`two words` is not the name of a protocol/],
     ["none if one would hide requests", "8080=good,H2C", [[], []], /never switched to `H2C`/],
     ["none if a port is not declared", "8080=good;7070=x", [[], []], /no container declares port 7070/],
-    ["none if a port is named twice", "8080=good;8080=x", [[], []], /port 8080 is named twice/],
-    ["none if a number is not a port", "8080=good;99999=x", [[], []], /`99999=x` is no port with its protocols/],
+    ["none if a port is named twice", "8080=good;8080=x", [[], []], /port 8080 is listed twice/],
+    ["none if a number is not a port", "8080=good;99999=x", [[], []], /`99999=x` is not a port with its protocols/],
     ["none if there are too many", `8080=${Array(33).fill("x").join()}`, [[], []], /more than 32/],
   ])("allows upgrades to %s", (_, text, upgrades, warning) => {
     const { registry, warnings } = setUp()

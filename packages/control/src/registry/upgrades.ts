@@ -22,16 +22,16 @@ export function allowingUpgrades(ports: readonly ApplicationPort[], text: string
   for (const entry of text.split(";")) {
     const [, number, list = ""] = /^\s*(\d{1,5})\s*=(.*)$/s.exec(entry) ?? []
     const port = portOf(Number(number))
-    if (port === undefined) return `\`${entry.trim().slice(0, 80)}\` is no port with its protocols`
+    if (port === undefined) return `\`${entry.trim().slice(0, 80)}\` is not a port with its protocols`
     if (!ports.some(declared => declared.port === port)) return `no container declares port ${port}`
-    if (allowed.has(port)) return `port ${port} is named twice`
+    if (allowed.has(port)) return `port ${port} is listed twice`
     const protocols = list.split(",").map(protocol => protocol.trim())
     if (protocols.length > MOST_PROTOCOLS) return `port ${port} has more than ${MOST_PROTOCOLS} protocols`
     const [wrong] = protocols.filter(protocol => !PROTOCOL.test(protocol))
-    if (wrong !== undefined) return `\`${wrong.slice(0, 80)}\` is no name of a protocol`
+    if (wrong !== undefined) return `\`${wrong.slice(0, 80)}\` is not the name of a protocol`
     const [never] = protocols.filter(protocol => NEVER.test(protocol))
     if (never !== undefined)
-      return `connections are never switched to \`${never}\`, since requests in it would pass unjudged`
+      return `connections are never switched to \`${never}\`, because requests inside it would bypass the policies`
     allowed.set(port, protocols)
   }
   return ports.map(port => ({ ...port, upgrades: allowed.get(port.port) ?? [] }))

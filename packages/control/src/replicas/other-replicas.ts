@@ -135,7 +135,7 @@ export class OtherReplicas {
   }
 
   #unheard({ name }: KnownReplica, error: unknown): void {
-    this.#options.log("another replica did not answer", { replica: name, error: messageOf(error) })
+    this.#options.log("another replica did not respond", { replica: name, error: messageOf(error) })
   }
 }
 

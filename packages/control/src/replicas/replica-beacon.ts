@@ -47,9 +47,7 @@ export class ReplicaBeacon {
     const lease = replicaNames(names).lease(replica)
     const taken = this.#loop
       .then(() => client.delete(LEASES, lease, names.rootNamespace))
-      .catch((error: unknown) =>
-        warn("the lease of this replica could not be taken away; the others wait for it", error),
-      )
+      .catch((error: unknown) => warn("the lease of this replica could not be deleted; the others wait for it", error))
     const enough = new AbortController()
     await Promise.race([taken, pause(this.#time, STOP_MS, enough.signal)])
     enough.abort()
@@ -61,7 +59,7 @@ export class ReplicaBeacon {
       try {
         await this.#renew()
       } catch (error) {
-        this.#options.warn("the other replicas could not be told where this one answers", error)
+        this.#options.warn("the address of this replica could not be published", error)
         next = RETRY_MS
       }
       await pause(this.#time, next, this.#end.signal)

@@ -91,11 +91,11 @@ export class ReplicaCaller {
         path: search === "" ? path : `${path}?${search}`,
         signal,
       })
-      asked.setTimeout(quietMs, () => asked.destroy(new Error(`it said nothing for ${quietMs / 1_000} s`)))
+      asked.setTimeout(quietMs, () => asked.destroy(new Error(`it sent nothing for ${quietMs / 1_000} s`)))
       asked.once("response", resolve)
       asked.once("error", reject)
       // Covers what Node reports by no other event after a response, such as a protocol upgrade.
-      asked.once("close", () => reject(new Error("it ended without an answer")))
+      asked.once("close", () => reject(new Error("it closed the connection without a response")))
       asked.end()
     })
   }
@@ -109,7 +109,7 @@ export class ReplicaCaller {
       for await (const chunk of response as AsyncIterable<Buffer>) {
         size += chunk.length
         this.#held += chunk.length
-        if (size > maxAnswer || this.#held > maxHeld) throw new Error("it answered more than there is room for")
+        if (size > maxAnswer || this.#held > maxHeld) throw new Error("its response is larger than the limit")
         chunks.push(chunk)
       }
     } finally {

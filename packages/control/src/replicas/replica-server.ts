@@ -52,9 +52,9 @@ export class ReplicaServer {
       (asked, reply) => {
         asked.resume()
         this.#answer(asked, reply).catch((error: unknown) => {
-          options.log("another replica could not be answered", error)
+          options.log("a query of another replica failed", error)
           if (reply.headersSent) reply.destroy()
-          else send(reply, 500, { message: "the replica failed on this question; see its log" })
+          else send(reply, 500, { message: "the replica failed on this query; read its log" })
         })
       },
     )
@@ -70,7 +70,7 @@ export class ReplicaServer {
       this.#server.once("error", reject)
       this.#server.listen({ port, host: bindHost(host) }, () => {
         this.#server.off("error", reject)
-        this.#server.on("error", error => this.#options.log("the port of replicas failed", error))
+        this.#server.on("error", error => this.#options.log("the replica port failed", error))
         resolve((this.#server.address() as AddressInfo).port) // a TCP server has one
       })
     })
@@ -99,12 +99,12 @@ export class ReplicaServer {
     const shown = socket.authorized ? socket.getPeerX509Certificate()?.raw : undefined
     const rejection = verifyReplica(shown, identity, credentials().trust, Date.now())
     if (rejection !== undefined) return reject(reply, 403, rejection)
-    if (asked.method !== "GET") return reject(reply, 405, "replicas only ask")
+    if (asked.method !== "GET") return reject(reply, 405, "only GET is allowed")
     const [path = "", search = ""] = (asked.url ?? "/").split("?", 2)
     const query = new URLSearchParams(search)
     if (follow(path, query, reply)) return
     const found = await answer(path, query)
-    if (found === undefined) send(reply, 404, { message: "there is nothing such here" })
+    if (found === undefined) send(reply, 404, { message: "not found" })
     else send(reply, 200, found)
   }
 }

@@ -35,11 +35,19 @@ it("accepts a control plane of this mesh by identity and DNS name", () => {
 
 describe("rejects a certificate", () => {
   it.each([
-    ["of another trust domain", { uri: "spiffe://other/ns/merlon-system/sa/merlond" }, "no control plane of this mesh"],
-    ["of another account", { uri: "spiffe://cluster.local/ns/merlon-system/sa/web" }, "no control plane of this mesh"],
-    ["of another namespace", { uri: "spiffe://cluster.local/ns/foo/sa/merlond" }, "no control plane of this mesh"],
-    ["with another DNS name", { dnsNames: ["merlond.foo.svc"] }, "is a workload's"],
-    ["without a DNS name, like that of a workload", { dnsNames: [] }, "is a workload's"],
+    [
+      "of another trust domain",
+      { uri: "spiffe://other/ns/merlon-system/sa/merlond" },
+      "not the control plane of this mesh",
+    ],
+    [
+      "of another account",
+      { uri: "spiffe://cluster.local/ns/merlon-system/sa/web" },
+      "not the control plane of this mesh",
+    ],
+    ["of another namespace", { uri: "spiffe://cluster.local/ns/foo/sa/merlond" }, "not the control plane of this mesh"],
+    ["with another DNS name", { dnsNames: ["merlond.foo.svc"] }, "belongs to a workload"],
+    ["without a DNS name, like that of a workload", { dnsNames: [] }, "belongs to a workload"],
   ] as const)("%s", (_, how, told) => {
     expect(verifyReplica(made(how).raw, identity, NO_REVOCATIONS, NOW)).toContain(told)
   })

@@ -15,11 +15,12 @@ export function verifyReplica(
   now: number,
 ): string | undefined {
   const inspected = der && inspectCertificate(der)
-  if (der === undefined || inspected?.identity === undefined) return "no certificate with one SPIFFE identity was shown"
+  if (der === undefined || inspected?.identity === undefined)
+    return "the peer presented no certificate with exactly one SPIFFE identity"
   const { identity, names } = inspected
-  if (identity.uri !== uri) return `\`${identity.uri}\` is no control plane of this mesh, which is \`${uri}\``
+  if (identity.uri !== uri) return `\`${identity.uri}\` is not the control plane of this mesh, \`${uri}\``
   if (!names.dns.includes(dnsName))
-    return `the certificate of \`${uri}\` is a workload's and not the control plane's own`
+    return `the certificate of \`${uri}\` belongs to a workload and not to the control plane`
   const certificate = new X509Certificate(der)
   if (Date.parse(certificate.validFrom) > now || Date.parse(certificate.validTo) <= now) {
     return `the certificate of \`${uri}\` is not valid now`

@@ -43,7 +43,7 @@ export function outboundModes({ namespaces, names, mode, warn }: OutboundModesOp
         if (text !== undefined && known(text) === undefined)
           warn(
             key,
-            `the label \`${label}\` must be ${OUTBOUND_MODES.join(" or ")}; \`${text}\` counts as REGISTRY_ONLY`,
+            `the label \`${label}\` must be ${OUTBOUND_MODES.join(" or ")}; \`${text}\` is treated as REGISTRY_ONLY`,
           )
         listener(key)
       }),

@@ -218,7 +218,7 @@ describe("the mode", () => {
     const w = world()
     w.namespaces.label("caller", "nope")
     expect(w.warnings).toEqual([
-      "caller: the label `merlon-outbound-policy` must be ALLOW_ANY or REGISTRY_ONLY; `nope` counts as REGISTRY_ONLY",
+      "caller: the label `merlon-outbound-policy` must be ALLOW_ANY or REGISTRY_ONLY; `nope` is treated as REGISTRY_ONLY",
     ])
   })
 })

@@ -98,7 +98,7 @@ export async function startAdmission(parts: AdmissionParts): Promise<Admission> 
       else await withdrawAnswers({ client, names: mesh.names })
     } catch (error) {
       again = RETRY_MS
-      logger.warn({ error: messageOf(error) }, "the webhooks could not be registered; trying again")
+      logger.warn({ error: messageOf(error) }, "the webhooks could not be registered; retrying")
     }
     if (!stopped) timer = setTimeout(lookAgain, again).unref()
   }
@@ -147,7 +147,7 @@ export async function startAdmission(parts: AdmissionParts): Promise<Admission> 
 /** Has a time limit: an API that does not answer must not delay the end of the program. */
 async function leave({ client, mesh, logger }: ControlPlaneOptions): Promise<void> {
   const withdrawn = withdrawAnswers({ client, names: mesh.names }).catch((error: unknown) =>
-    logger.warn({ error: messageOf(error) }, "the API of answers could not be taken out of the cluster"),
+    logger.warn({ error: messageOf(error) }, "the answers API could not be unregistered"),
   )
   const enough = new AbortController()
   await Promise.race([withdrawn, pause(SYSTEM_TIME, LEAVE_MS, enough.signal)])

@@ -50,7 +50,7 @@ export class AuthorityEvents {
     const { phase, revokedIdentities, revokedSerials, signer } = this.#options.authority.facts
     if (phase !== this.#phase) {
       this.#phase = phase
-      this.#tell("RootRotationPhase", `the root's rotation is in the phase ${phase}; ${signer.slice(0, 16)} signs`)
+      this.#tell("RootRotationPhase", `root rotation is in phase ${phase}; ${signer.slice(0, 16)} signs`)
     }
     const revoked = this.#revocations()
     if (revoked === this.#revoked) return
@@ -93,7 +93,7 @@ export class AuthorityEvents {
     const { rootNotAfter, signerNotAfter } = this.#options.authority.facts
     const ends = Math.min(rootNotAfter, signerNotAfter)
     if (ends - Date.now() > SOON_MS) return
-    this.#tell("CertificateExpiring", `the mesh's authority ends ${new Date(ends).toISOString()}; rotate it`)
+    this.#tell("CertificateExpiring", `the CA of the mesh expires at ${new Date(ends).toISOString()}; rotate it`)
   }
 
   #tell(reason: "RootRotationPhase" | "CertificateExpiring", message: string): void {

@@ -19,7 +19,7 @@ export async function retrying(logger: Logger, what: string, act: () => Promise<
       return await act()
     } catch (error) {
       if (!(error instanceof ApiError) || !isPassing(error)) throw error
-      logger.warn({ error: error.message }, `${what} cannot be prepared yet; trying again`)
+      logger.warn({ error: error.message }, `${what} cannot be prepared yet; retrying`)
       await new Promise(resolve => setTimeout(resolve, pause))
     }
   }
@@ -36,7 +36,9 @@ export async function ensureRootNamespace(client: KubernetesClient, { rootNamesp
   } catch (error) {
     if (error instanceof ApiError && error.reason === "AlreadyExists") return
     if (error instanceof ApiError && error.code === 403) {
-      throw new Error(`the namespace \`${rootNamespace}\` is missing and we may not make it; create it first`)
+      throw new Error(
+        `the namespace \`${rootNamespace}\` is missing, and the control plane may not create it; create it first`,
+      )
     }
     throw error
   }

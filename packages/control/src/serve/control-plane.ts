@@ -269,7 +269,10 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
   closers.add(() => admission.stop())
 
   const lead = (leading: boolean): void => {
-    logger.info({ leading }, leading ? "leading: writing status and rotating" : "following another replica")
+    logger.info(
+      { leading },
+      leading ? "this replica is the leader: it writes statuses and rotates roots" : "another replica is the leader",
+    )
     status.leadershipChanged(leading)
     invariants.leadershipChanged()
     persistence.leadershipChanged()

@@ -35,7 +35,9 @@ export async function keepHistory(parts: HistoryParts, closers: Closers): Promis
   const owners = lastKnownRoleAsOwner(client, componentNames(names).controlPlane)
   const store = new HistoryStore({ client, names, maxEntries: historyEntries, owners, warn, now: Date.now })
   // Not worth a failed start: without it, `merlonctl history` cannot compare moments, and reports that.
-  await store.begin().catch((error: unknown) => logger.warn({ error: messageOf(error) }, "the history could not begin"))
+  await store
+    .begin()
+    .catch((error: unknown) => logger.warn({ error: messageOf(error) }, "the history could not be started"))
   closers.add(
     namespaces.onChange(({ key, object }) => {
       if (object !== undefined) return

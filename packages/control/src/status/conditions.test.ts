@@ -89,18 +89,18 @@ describe("MatchesWorkloads", () => {
     [
       "some without an xserver",
       inputs(allow, { reach: reach(3, { unproxied: ["foo/a", "foo/b"] }) }),
-      "True Selected: selects 3 workloads; 2 without an xserver, where nothing enforces it: foo/a and foo/b",
+      "True Selected: selects 3 workloads; 2 without an xserver, so not enforced there: foo/a and foo/b",
     ],
     [
       "some that are not in the mesh",
       inputs(allow, { reach: reach(3, { outside: ["kube-system/dns"] }) }),
-      "True Selected: selects 3 workloads; 1 not in the mesh, where nothing enforces it: kube-system/dns",
+      "True Selected: selects 3 workloads; 1 not in the mesh, so not enforced there: kube-system/dns",
     ],
-    ["none in the namespace", inputs(allow, { reach: reach(0) }), "False NoWorkloads: there is no workload in `foo`"],
+    ["none in the namespace", inputs(allow, { reach: reach(0) }), "False NoWorkloads: no workload found in `foo`"],
     [
       "none by its labels",
       inputs(selecting, { reach: reach(0, { nearest: "`app=httpbn` (`foo/a`)" }) }),
-      "False NoWorkloads: no workload in `foo` has `app=httpbin`; the nearest has `app=httpbn` (`foo/a`)",
+      "False NoWorkloads: no workload in `foo` has `app=httpbin`; the closest match has `app=httpbn` (`foo/a`)",
     ],
     [
       "none, because root selectors are ignored",
@@ -149,12 +149,12 @@ describe("Enforced", () => {
     [
       "no workload",
       inputs(allow, { reach: reach(0), enforcement: NONE }),
-      "False NoWorkloads: enforced nowhere: it selects no workload",
+      "False NoWorkloads: not enforced: it selects no workload",
     ],
     [
       "no proxy",
       inputs(allow, { enforcement: NONE }),
-      "False NoProxies: enforced nowhere: no workload that it selects has an xserver",
+      "False NoProxies: not enforced: no workload that it selects has an xserver",
     ],
     [
       "a shadow policy",
@@ -169,12 +169,12 @@ describe("Enforced", () => {
     [
       "an invalid document",
       inputs(undefined),
-      "False Invalid: an invalid document is not sent to proxies; its last valid version stays enforced, or after a restart the strictest reading of it",
+      "False Invalid: an invalid document is not sent to proxies; its last valid version stays enforced, or its strictest reading after a restart",
     ],
     [
       "routes without clients",
       inputs(routes),
-      "True NoClients: no connected client uses its hosts; a client that does gets this version",
+      "True NoClients: no connected client uses its hosts; clients that do will get this version",
     ],
     [
       "routes",
@@ -194,7 +194,7 @@ describe("Enforced", () => {
     [
       "routes of another namespace's host",
       inputs(routes, { guestHosts: ["web.app"] }),
-      "True NoClients: no connected client uses its hosts; a client that does gets this version; affects callers in `foo` alone, because `web.app` is not of that namespace",
+      "True NoClients: no connected client uses its hosts; clients that do will get this version; affects only callers in `foo`, because `web.app` is not in that namespace",
     ],
     [
       "routes that a client rejects",
@@ -242,7 +242,7 @@ describe("JwksReady", () => {
       { keySets: [{ issuer: "I", state: undefined }] },
       "Unknown Fetching: `I`: being fetched",
     ],
-    ["with inline keys", { inlineKeySets: 1 }, "True Inline: every rule brings its own keys"],
+    ["with inline keys", { inlineKeySets: 1 }, "True Inline: every rule contains its keys"],
     ["without rules", {}, "True Inline: no rule needs keys"],
   ])("%s", (_, more, expected) => {
     expect(said("JwksReady", inputs(tokens, more))).toBe(expected)
@@ -284,14 +284,14 @@ describe("Superseded", () => {
 describe("Ready", () => {
   const unknown = { id: "", jwks: undefined, keys: 0, fetchedAt: undefined, nextFetchAt: undefined, error: undefined }
   const keys = (state: object) => [{ issuer: "https://idp", state: { ...unknown, ...state } }]
-  const bypassable = [{ workload: "foo/a", because: "ports that it does not declare pass unjudged" }]
+  const bypassable = [{ workload: "foo/a", because: "undeclared ports are reachable without policy checks" }]
   const waiting = { ...NONE, proxies: 3, enforcing: 2, waiting: ["foo/a"] }
   test.each<[string, ConditionInputs, string]>([
     ["a policy in effect", inputs(allow), "True Ready: enforced by 3 of 3 proxies at generation 7"],
     [
       "routes in use",
       inputs(routes),
-      "True Ready: no connected client uses its hosts; a client that does gets this version",
+      "True Ready: no connected client uses its hosts; clients that do will get this version",
     ],
     ["an invalid policy", inputs(undefined, { errors: ["a"] }), "False Invalid: not valid: a"],
     [
@@ -327,7 +327,7 @@ describe("Ready", () => {
     [
       "a proxy that can be bypassed",
       inputs(allow, { reach: reach(3, { bypassable }) }),
-      "False Bypassable: xserver can be bypassed at foo/a (ports that it does not declare pass unjudged)",
+      "False Bypassable: xserver can be bypassed at foo/a (undeclared ports are reachable without policy checks)",
     ],
     [
       "several problems, each named",
@@ -342,7 +342,7 @@ describe("Ready", () => {
     [
       "Pods that have not started",
       inputs(allow, { reach: reach(2, { pending: 2 }), enforcement: NONE }),
-      "False NotStarted: enforced nowhere: no workload that it selects has started",
+      "False NotStarted: not enforced: no workload that it selects has started",
     ],
   ])("of %s", (_, of, expected) => {
     expect(said("Ready", of)).toBe(expected)

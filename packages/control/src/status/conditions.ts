@@ -82,7 +82,7 @@ function accepted({ document, errors, mesh, reach, guestHosts }: ConditionInputs
   if (lost > 0 && reach.targets.absent.length === lost) {
     // The reason that policies of the Gateway API use.
     const [error = ""] = targetErrors(reach.targets, document.metadata.namespace)
-    const message = `${error}; create it, or name another: until then the policy applies to no workload`
+    const message = `${error}; create it, or name another; until then the policy applies to no workload`
     return { status: "False", reason: "TargetNotFound", message }
   }
   const message = `${describe(document, mesh)}, on ${counted(reach.workloads, "workload")} ${scopeOf(document, mesh.names.rootNamespace)}`
@@ -93,7 +93,7 @@ function accepted({ document, errors, mesh, reach, guestHosts }: ConditionInputs
 /** Readers of a status must not assume that callers of other namespaces are affected. */
 function ownCallersOnly({ metadata: { namespace } }: PolicyDocument, hosts: readonly string[]): string {
   const named = someOf(hosts.map(host => `\`${oneLine(host)}\``))
-  return `affects callers in \`${namespace}\` alone, because ${named} is not of that namespace`
+  return `affects only callers in \`${namespace}\`, because ${named} is not in that namespace`
 }
 
 function scopeOf({ metadata: { namespace }, kind }: PolicyDocument, rootNamespace: string): string {
@@ -106,11 +106,10 @@ function matchesWorkloads({ document, reach, mesh }: ConditionInputs): Said {
     return { status: "Unknown", reason: "Invalid", message: "an invalid document selects nothing" }
   if (reach.workloads > 0) {
     const bare = reach.unproxied.length
-    const without =
-      bare === 0 ? "" : `; ${bare} without an xserver, where nothing enforces it: ${someOf(reach.unproxied)}`
+    const without = bare === 0 ? "" : `; ${bare} without an xserver, so not enforced there: ${someOf(reach.unproxied)}`
     const { outside } = reach
     const beyond =
-      outside.length === 0 ? "" : `; ${outside.length} not in the mesh, where nothing enforces it: ${someOf(outside)}`
+      outside.length === 0 ? "" : `; ${outside.length} not in the mesh, so not enforced there: ${someOf(outside)}`
     const lost = reach.missing.length === 0 ? "" : `; none behind ${someOf(reach.missing)}`
     const pending = reach.pending === 0 ? "" : `; ${reach.pending} of them not started`
     const errors = targetErrors(reach.targets, document.metadata.namespace).map(error => `; ${error}`)
@@ -126,12 +125,12 @@ function matchesWorkloads({ document, reach, mesh }: ConditionInputs): Said {
   }
   const labels = Object.entries(document.spec.selector?.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`)
   const place = scopeOf(document, mesh.names.rootNamespace)
-  if (labels.length === 0) return { status: "False", reason: "NoWorkloads", message: `there is no workload ${place}` }
+  if (labels.length === 0) return { status: "False", reason: "NoWorkloads", message: `no workload found ${place}` }
   if (document.kind === "PeerAuthentication" && document.metadata.namespace === mesh.names.rootNamespace) {
     const message = "a selector in the root namespace is ignored; move the policy into the workload's namespace"
     return { status: "False", reason: "IgnoredSelector", message }
   }
-  const hint = reach.nearest === undefined ? "" : `; the nearest has ${reach.nearest}`
+  const hint = reach.nearest === undefined ? "" : `; the closest match has ${reach.nearest}`
   return { status: "False", reason: "NoWorkloads", message: `no workload ${place} has \`${labels.join(",")}\`${hint}` }
 }
 
@@ -155,19 +154,19 @@ function superseded({ document, mesh, reach, superseded: found }: ConditionInput
 function enforced({ document, reach, generation, mesh, enforcement, keySets }: ConditionInputs): Said {
   if (document === undefined) {
     const message =
-      "an invalid document is not sent to proxies; its last valid version stays enforced, or after a restart the strictest reading of it"
+      "an invalid document is not sent to proxies; its last valid version stays enforced, or its strictest reading after a restart"
     return { status: "False", reason: "Invalid", message }
   }
   if (reach.workloads === 0) {
-    return { status: "False", reason: "NoWorkloads", message: "enforced nowhere: it selects no workload" }
+    return { status: "False", reason: "NoWorkloads", message: "not enforced: it selects no workload" }
   }
   const { proxies, enforcing, waiting, disconnected, rejected, rejection } = enforcement
   if (proxies === 0 && reach.pending === reach.workloads) {
-    const message = "enforced nowhere: no workload that it selects has started"
+    const message = "not enforced: no workload that it selects has started"
     return { status: "False", reason: "NotStarted", message }
   }
   if (proxies === 0) {
-    const message = "enforced nowhere: no workload that it selects has an xserver"
+    const message = "not enforced: no workload that it selects has an xserver"
     return { status: "False", reason: "NoProxies", message }
   }
   const shadow = document.kind !== "MeshService" && isShadow(document, mesh)
@@ -220,7 +219,7 @@ function routed({ document, generation, clients, governedByOthers, guestHosts }:
   ]
   const except = exceptions.join("")
   if (clients === undefined || clients.clients === 0) {
-    const message = `no connected client uses its hosts; a client that does gets this version${except}`
+    const message = `no connected client uses its hosts; clients that do will get this version${except}`
     return { status: "True", reason: "NoClients", message }
   }
   const at = generation === undefined ? "" : ` at generation ${generation}`

@@ -13,7 +13,7 @@ export function jwksReady({ document, keySets, inlineKeySets }: ConditionInputs)
   if (document === undefined)
     return { status: "Unknown", reason: "Invalid", message: "an invalid document needs no keys" }
   if (keySets.length === 0) {
-    const message = inlineKeySets === 0 ? "no rule needs keys" : "every rule brings its own keys"
+    const message = inlineKeySets === 0 ? "no rule needs keys" : "every rule contains its keys"
     return { status: "True", reason: "Inline", message }
   }
   const without = keySets.filter(({ state }) => state?.jwks === undefined)

@@ -82,11 +82,11 @@ test.each<[string, readonly object[], number, { readonly [type: string]: string 
     0,
     {
       Accepted:
-        "False TargetNotFound: there is no Service `wbe` and `elsewhere` in `foo`; create it, or name another: until then the policy applies to no workload",
-      MatchesWorkloads: "False NoWorkloads: there is no Service `wbe` and `elsewhere` in `foo`",
-      Enforced: "False NoWorkloads: enforced nowhere: it selects no workload",
+        "False TargetNotFound: no Service `wbe` and `elsewhere` in `foo`; create it, or name another; until then the policy applies to no workload",
+      MatchesWorkloads: "False NoWorkloads: no Service `wbe` and `elsewhere` in `foo`",
+      Enforced: "False NoWorkloads: not enforced: it selects no workload",
       Ready:
-        "False TargetNotFound: there is no Service `wbe` and `elsewhere` in `foo`; create it, or name another: until then the policy applies to no workload",
+        "False TargetNotFound: no Service `wbe` and `elsewhere` in `foo`; create it, or name another; until then the policy applies to no workload",
     },
   ],
   [
@@ -95,9 +95,9 @@ test.each<[string, readonly object[], number, { readonly [type: string]: string 
     1,
     {
       Accepted: "True Valid: allows every request, on 1 workload in `foo`",
-      MatchesWorkloads: "True Selected: selects 1 workload; there is no Service `wbe` in `foo`",
+      MatchesWorkloads: "True Selected: selects 1 workload; no Service `wbe` in `foo`",
       Enforced: "True AllProxies: enforced by 1 of 1 proxy at generation 1",
-      Ready: "False TargetNotFound: there is no Service `wbe` in `foo`",
+      Ready: "False TargetNotFound: no Service `wbe` in `foo`",
     },
   ],
   [
@@ -108,7 +108,7 @@ test.each<[string, readonly object[], number, { readonly [type: string]: string 
       Accepted: "True Valid: allows every request, on 0 workloads in `foo`",
       MatchesWorkloads:
         "False NoWorkloads: the Service `blind` has no selector, so its workloads are unknown; no workload is behind the Service `empty`",
-      Enforced: "False NoWorkloads: enforced nowhere: it selects no workload",
+      Enforced: "False NoWorkloads: not enforced: it selects no workload",
       Ready:
         "False NoWorkloads: the Service `blind` has no selector, so its workloads are unknown; no workload is behind the Service `empty`",
     },

@@ -58,7 +58,7 @@ export function targetsOf(
 export function targetErrors({ absent, blind, empty, unserved }: Targets, namespace: string): readonly string[] {
   const named = (names: readonly string[]): string => someOf(names.map(name => `\`${oneLine(name)}\``))
   return [
-    ...(absent.length === 0 ? [] : [`there is no Service ${named(absent)} in \`${namespace}\``]),
+    ...(absent.length === 0 ? [] : [`no Service ${named(absent)} in \`${namespace}\``]),
     ...(blind.length === 0 ? [] : [`the Service ${named(blind)} has no selector, so its workloads are unknown`]),
     ...(empty.length === 0 ? [] : [`no workload is behind the Service ${named(empty)}`]),
     ...unserved.map(

@@ -32,7 +32,7 @@ describe("a policy that is being rolled out", () => {
       "True AllProxies: enforced by 2 of 2 proxies at generation 7",
     )
     expect(stage.said("AuthorizationPolicy", "foo/p", "MatchesWorkloads")).toBe(
-      "True Selected: selects 3 workloads; 1 without an xserver, where nothing enforces it: foo/c",
+      "True Selected: selects 3 workloads; 1 without an xserver, so not enforced there: foo/c",
     )
   })
 
@@ -254,7 +254,7 @@ describe("a change only affects related statuses", () => {
     stage.setWorkloads(workload("foo/a", { app: "htpbin" }))
     await stage.clock.advance(5_000)
     expect(stage.said("AuthorizationPolicy", "foo/p", "MatchesWorkloads")).toBe(
-      "False NoWorkloads: no workload in `foo` has `app=httpbin`; the nearest has `app=htpbin` (`foo/a`)",
+      "False NoWorkloads: no workload in `foo` has `app=httpbin`; the closest match has `app=htpbin` (`foo/a`)",
     )
   })
 })

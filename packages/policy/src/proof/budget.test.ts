@@ -30,7 +30,7 @@ function ending(at: number) {
 it.each([1, 10, 50, 100, 200])("ends a comparison at the clock check that exceeds the deadline: the %ith", at => {
   const { limits, looks } = ending(at)
   const { undecided } = compareSets(before ?? [], after ?? [], workload, meshConfig(), { limits, now: 1_000 })
-  expect(undecided).toBe("the time is used up")
+  expect(undecided).toBe("the time limit was reached")
   expect(looks()).toBe(at + 1)
 })
 

@@ -57,6 +57,7 @@ export class Budget {
   checkTime(): void {
     this.#untilClock = CLOCK_EVERY
     const { deadline, now } = this.#limits
-    if (deadline !== undefined && now !== undefined && now() > deadline) throw new Exhausted("the time is used up")
+    if (deadline !== undefined && now !== undefined && now() > deadline)
+      throw new Exhausted("the time limit was reached")
   }
 }

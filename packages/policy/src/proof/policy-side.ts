@@ -82,7 +82,7 @@ export function policySide(
   }
 }
 
-/** The same choice, which gives up between rules once the time is used up. */
+/** The same choice, which gives up between rules when the time limit was reached. */
 function inTime(choice: RuleChoice, budget: Budget | undefined): RuleChoice {
   if (budget === undefined) return choice
   return (rule, policy) => {

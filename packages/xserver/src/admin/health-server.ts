@@ -26,7 +26,7 @@ export function healthServer(sources: HealthSources): Server {
 
 async function answer(asked: IncomingMessage, reply: ServerResponse, sources: HealthSources): Promise<void> {
   asked.resume()
-  if (asked.method !== "GET" && asked.method !== "HEAD") return end(reply, 405, "only GET")
+  if (asked.method !== "GET" && asked.method !== "HEAD") return end(reply, 405, "only GET is allowed")
   const path = (asked.url ?? "").split("?")[0] ?? ""
   switch (path) {
     case "/healthz/live":

@@ -122,7 +122,7 @@ export function forgedAcknowledgements(started: () => Mesh): void {
       const initialResourceVersions = { [POLICY]: version }
       stream.send({ node: { id: VICTIM }, typeUrl: PROXY_RESOURCE, responseNonce: nonce, initialResourceVersions })
       expect(await stream.ended()).toMatch(
-        /^PERMISSION_DENIED: .*bound to the pod `forger` and may not have `forge\/victim`/,
+        /^PERMISSION_DENIED: .*bound to the Pod `forger` and may not read the configuration of `forge\/victim`/,
       )
       const sotw = forger.sotw()
       sotw.send({ node: { id: VICTIM }, typeUrl: PROXY_RESOURCE, responseNonce: nonce, versionInfo: version })

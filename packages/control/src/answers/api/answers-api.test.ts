@@ -73,5 +73,8 @@ it.each([
 ])("rejects an anonymous query: %s %s", async (method, path) => {
   const answer = await ask(path, method)
   expect(answer.status).toBe(401)
-  expect(await answer.json()).toMatchObject({ kind: "Status", message: "ask through the API server of the cluster" })
+  expect(await answer.json()).toMatchObject({
+    kind: "Status",
+    message: "send this request through the API server of the cluster",
+  })
 })

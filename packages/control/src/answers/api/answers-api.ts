@@ -87,7 +87,8 @@ export class AnswersApi {
     const front = this.#options.frontProxy()
     const user = front && remoteUser(asked, front)
     // Fail closed: a caller that bypasses the API server is not authenticated.
-    if (user === undefined) throw new AnswersApiError(401, "Unauthorized", "ask through the API server of the cluster")
+    if (user === undefined)
+      throw new AnswersApiError(401, "Unauthorized", "send this request through the API server of the cluster")
     const question = path.startsWith(`${this.#base}/`)
       ? readQuestion(method, path.slice(this.#base.length), new URLSearchParams(search))
       : undefined
@@ -97,14 +98,14 @@ export class AnswersApi {
       throw new AnswersApiError(
         405,
         "MethodNotAllowed",
-        `\`${resource.name}\` can be asked by ${resource.verbs.join(", ")} alone`,
+        `\`${resource.name}\` supports only ${resource.verbs.join(", ")}`,
       )
     }
     const access = { verb, group: this.#group, version: ANSWERS_VERSION, resource: resource.name, namespace, name }
     const slots = verb === "watch" ? this.#watches : this.#questions
     const held: Held = { end: () => this.#endForAnotherUser(reply) }
     const leave = slots.enter(shareOwner(user.name), () => held.end())
-    if (leave === undefined) throw tooMany("you ask too much at once; wait for answers first")
+    if (leave === undefined) throw tooMany("too many concurrent queries; wait for responses before you send more")
     try {
       await permit(this.#options.client, user, access)
       const wanted = tableRequest(asked.headers.accept, question.query)
@@ -183,7 +184,7 @@ export class AnswersApi {
   /** Ends a request whose slot was given to another user. */
   #endForAnotherUser(reply: ServerResponse): void {
     if (reply.headersSent) reply.destroy()
-    else send(reply, this.#errorOf(tooMany("you ask much at once, and others have to be answered too; ask again")))
+    else send(reply, this.#errorOf(tooMany("too many concurrent queries; retry in a few seconds")))
   }
 
   #errorOf(caught: unknown): { readonly code: number; readonly body: object } {
@@ -193,11 +194,11 @@ export class AnswersApi {
 
   #readable(error: unknown): AnswersApiError {
     if (error instanceof AnswersApiError) return error
-    this.#options.log("a question could not be answered", error)
+    this.#options.log("a query failed", error)
     // The Kubernetes API is unavailable or denied our request. That is not the caller's error.
     if (error instanceof ApiError)
-      return new AnswersApiError(503, "ServiceUnavailable", "the cluster could not be asked whether you may; try again")
-    return new AnswersApiError(500, "InternalError", "the control plane failed on this question; see its log")
+      return new AnswersApiError(503, "ServiceUnavailable", "the cluster could not check your permissions; retry")
+    return new AnswersApiError(500, "InternalError", "the control plane failed on this query; read its log")
   }
 }
 
@@ -218,12 +219,12 @@ async function readJson(asked: IncomingMessage): Promise<unknown> {
   for await (const chunk of asked as AsyncIterable<Buffer>) {
     size += chunk.length
     if (size > MAX_BODY)
-      throw new AnswersApiError(413, "RequestEntityTooLarge", `a question may have ${MAX_BODY} bytes`)
+      throw new AnswersApiError(413, "RequestEntityTooLarge", `a query may have at most ${MAX_BODY} bytes`)
     chunks.push(chunk)
   }
   try {
     return JSON.parse(Buffer.concat(chunks).toString("utf8"))
   } catch {
-    throw badRequest('the body is no JSON; send `{"spec": {…}}`')
+    throw badRequest('the body is not JSON; send `{"spec": {…}}`')
   }
 }

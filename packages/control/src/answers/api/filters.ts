@@ -32,7 +32,7 @@ type Pattern = (value: string) => boolean
 
 function patternsIn(query: URLSearchParams, name: string): readonly Pattern[] {
   const texts = query.getAll(name).filter(text => text !== "")
-  if (texts.length > MAX_PATTERNS) throw badRequest(`at most ${MAX_PATTERNS} of \`${name}\``)
+  if (texts.length > MAX_PATTERNS) throw badRequest(`at most ${MAX_PATTERNS} values of \`${name}\``)
   return texts.map(text => {
     if (text.length > MAX_LENGTH) throw badRequest(`\`${name}\` has more than ${MAX_LENGTH} characters`)
     return patternOf(text)

@@ -20,6 +20,6 @@ it("rejects a moment before the first recorded one, and names that one", async (
 
 it("rejects a comparison if no history is kept", async () => {
   await expect(answers(undefined, false).between("2026-05-01T00:00:00Z", undefined, "foo")).rejects.toThrow(
-    "no history of policies is kept",
+    "the history of policies is off",
   )
 })

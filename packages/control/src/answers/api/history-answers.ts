@@ -43,7 +43,7 @@ const NOTHING: PolicyOverlay = { documents: [], remove: [] }
 const DEFAULT_LIMIT = 500
 const MAX_LIMIT = 5_000
 const PARALLEL = 8
-export const TURN_ON = "start the control plane with `--history-entries 200` to keep one"
+export const TURN_ON = "start the control plane with `--history-entries 200` to turn it on"
 
 export class HistoryAnswers {
   readonly #sources: HistorySources
@@ -84,7 +84,7 @@ export class HistoryAnswers {
       const body = bodyBefore(history, entry)
       return { metadata, spec: { ...spec, ...(body === undefined ? {} : { document: JSON.parse(body) }) } }
     }
-    throw notFound(`there is no \`${name}\` among changes`)
+    throw notFound(`no change \`${name}\` found`)
   }
 
   /**
@@ -93,13 +93,13 @@ export class HistoryAnswers {
    */
   async between(since: unknown, until: unknown, namespace: string | undefined): Promise<TwoMoments> {
     const { store, names, now } = this.#sources
-    if (!store.isOn) throw badRequest(`no history of policies is kept; ${TURN_ON}`)
+    if (!store.isOn) throw badRequest(`the history of policies is off; ${TURN_ON}`)
     const start = timeIn(since, "since")
     const end = until === undefined ? now() : timeIn(until, "until")
     if (start > end) throw badRequest("spec.since: is later than spec.until")
     const begun = await store.since()
     if (begun === undefined || start < begun) {
-      const from = begun === undefined ? "it is not known since when" : `from ${new Date(begun).toISOString()} on`
+      const from = begun === undefined ? "from an unknown time on" : `from ${new Date(begun).toISOString()} on`
       return { from: NOTHING, to: NOTHING, gaps: [`changes are recorded ${from}; choose a later moment`] }
     }
     const moments: { readonly from: Moment; readonly to: Moment }[] = []
@@ -169,7 +169,7 @@ function overlay(moments: readonly Moment[]): PolicyOverlay {
 function timeIn(value: unknown, field: string): number {
   const time = Date.parse(textOf(value) ?? "")
   if (Number.isFinite(time)) return time
-  throw badRequest(`spec.${field}: must be a time as \`2026-05-01T12:00:00Z\``)
+  throw badRequest(`spec.${field}: must be a time such as \`2026-05-01T12:00:00Z\``)
 }
 
 function nameOf({ sequence, digest }: HistoryEntry): string {

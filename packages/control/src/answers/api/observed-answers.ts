@@ -95,7 +95,7 @@ export class ObservedAnswers {
       case "workloads":
         return this.#listWorkloads(question)
       default:
-        throw badRequest(`\`${question.resource.name}\` cannot be listed`)
+        throw badRequest(`\`${question.resource.name}\` does not support list`)
     }
   }
 
@@ -112,7 +112,7 @@ export class ObservedAnswers {
     const { items, notes } = await this.list({ ...question, query })
     const item = items.find(({ metadata }) => metadata.name === name)
     if (item !== undefined) return item
-    throw notFound(`there is no \`${name}\` among ${resource.name}${unheard(listOf(notes.partial).map(String))}`)
+    throw notFound(`no \`${name}\` found in ${resource.name}${unheard(listOf(notes.partial).map(String))}`)
   }
 
   /** Returns a function that stops following. */
@@ -191,7 +191,7 @@ export class ObservedAnswers {
 
   #readiness({ namespace, query }: Question): Listed {
     const window = spanIn(query, "window") ?? WINDOW_MS
-    if (window > MAX_WINDOW_MS) throw badRequest(`\`window\` may be \`90d\` at most: calls are kept for so long`)
+    if (window > MAX_WINDOW_MS) throw badRequest(`\`window\` may be at most \`90d\`: older calls are not kept`)
     const items = this.readiness(window)
       .filter(one => namespace === undefined || one.namespace === namespace)
       .map(({ namespace: of, name, ...spec }) => ({ metadata: { name, namespace: of }, spec }))
@@ -219,7 +219,7 @@ export class ObservedAnswers {
   async #workload(name: string, namespace: string | undefined): Promise<Item> {
     const { reports, silent } = await this.#sources.observations.proxies(namespace)
     const [found, ...others] = workloadReportsCalled(name, this.#workloads(reports), namespace)
-    if (found === undefined) throw notFound(`there is no \`${name}\` among workloads`)
+    if (found === undefined) throw notFound(`no workload \`${name}\` found`)
     if (others.length === 0) {
       const { metadata, spec } = reportItem(found)
       return { metadata, spec: { ...spec, ...partial(silent) } }
@@ -272,7 +272,7 @@ function partial(silent: readonly string[]): { readonly partial?: readonly strin
 function unheard(silent: readonly string[]): string {
   if (silent.length === 0) return ""
   const [replicas, have] = silent.length === 1 ? ["replica", "has"] : ["replicas", "have"]
-  return `; the ${replicas} ${silent.join(", ")} of the control plane ${have} not answered: ask again`
+  return `; the ${replicas} ${silent.join(", ")} of the control plane ${have} not responded: retry`
 }
 
 function reportItem({ namespace, name, ...spec }: NamedReport): Item {

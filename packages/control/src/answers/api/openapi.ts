@@ -21,7 +21,7 @@ export function openApiDocuments(names: MeshNames): ReadonlyMap<string, object> 
 
 type Version = "v2" | "v3"
 
-const INFO = { title: "Merlon: what the mesh can tell of itself", version: ANSWERS_VERSION }
+const INFO = { title: "Merlon: observations and analysis of the mesh", version: ANSWERS_VERSION }
 
 function describe(names: MeshNames, version: Version): object {
   const paths = Object.fromEntries(ANSWERS.flatMap(resource => pathsOf(resource, names, version)))
@@ -52,7 +52,7 @@ function schemaOf(resource: AnswerResource, names: MeshNames): object {
       apiVersion: text(`${answersGroup(names)}/${ANSWERS_VERSION}`),
       kind: text(resource.kind),
       metadata: { ...ANYTHING, description: "name and namespace" },
-      spec: { ...ANYTHING, description: isAsked ? `what is asked: ${resource.fields}` : resource.fields },
+      spec: { ...ANYTHING, description: isAsked ? `the query: ${resource.fields}` : resource.fields },
       ...(isAsked ? { status: { ...ANYTHING, description: "the answer" } } : {}),
     },
     "x-kubernetes-group-version-kind": [kindOf(resource, names)],

@@ -48,16 +48,16 @@ export class ProvedAnswers {
     const answer = await this.#sources.prover.ask({ ...read, ...between }, user)
     if ("answer" in answer) return answer.answer
     if ("error" in answer) throw badRequest(answer.error)
-    const message = `not decided: ${answer.notDecided}; ask again, or ask \`merlonctl\`, which proves on your own machine`
+    const message = `not decided: ${answer.notDecided}; retry, or use \`merlonctl\`, which analyzes on your machine`
     throw new AnswersApiError(429, "TooManyRequests", message)
   }
 
   /** The two moments that the query compares; undefined if it is about the stored policies. */
   #moments(question: UserQuery, { since, until }: Foreign): Promise<TwoMoments> | undefined {
     if (since === undefined && until === undefined) return undefined
-    if (question.what !== "diffs") throw badRequest("spec.since: only `diffs` compare moments")
+    if (question.what !== "diffs") throw badRequest("spec.since: only `diffs` can compare two times")
     if (question.documents.length + question.remove.length > 0) {
-      throw badRequest("spec.since: compare two moments, or documents with those stored, not both at once")
+      throw badRequest("spec.since: compare two times or documents with the stored ones, not both")
     }
     return this.#sources.history.between(since, until, question.namespace)
   }
@@ -98,7 +98,7 @@ export class ProvedAnswers {
           request: requestIn(spec),
         }
       default:
-        throw badRequest(`\`${resource.name}\` takes no questions`)
+        throw badRequest(`\`${resource.name}\` does not support create`)
     }
   }
 
@@ -120,8 +120,8 @@ export class ProvedAnswers {
       const { document, errors } = validate(value, this.#sources.mesh.names)
       if (document === undefined) throw badRequest(`spec.documents[${index}]: ${errors[0]?.message ?? "is no policy"}`)
       if (namespace !== undefined && document.metadata.namespace !== namespace) {
-        const next = "ask without a namespace"
-        throw badRequest(`spec.documents[${index}]: is of another namespace than \`${namespace}\`; ${next}`)
+        const next = "query without a namespace"
+        throw badRequest(`spec.documents[${index}]: is in another namespace than \`${namespace}\`; ${next}`)
       }
       return document
     })
@@ -130,7 +130,7 @@ export class ProvedAnswers {
   /** `namespace/name` of the one workload that the name means: that of a Pod, its controller, or a Service's. */
   #workload(spec: Foreign, namespace: string | undefined): string {
     const name = textOf(spec.workload)
-    if (name === undefined) throw badRequest("spec.workload: say which workload")
+    if (name === undefined) throw badRequest("spec.workload: name a workload")
     const all = [...this.#sources.directory.workloads.values()].map(proofWorkload)
     const near = namespace === undefined ? all : all.filter(one => one.namespace === namespace)
     const [found, ...others] = workloadsCalled(name, near, namespace)
@@ -156,7 +156,8 @@ function unknownMoment(gaps: readonly string[]): object {
 
 function principalIn(spec: Foreign): string {
   const principal = textOf(spec.principal)?.replace(/^spiffe:\/\//, "")
-  if (principal === undefined) throw badRequest("spec.principal: say who, as `cluster.local/ns/app/sa/consumer`")
+  if (principal === undefined)
+    throw badRequest("spec.principal: name an identity, such as `cluster.local/ns/app/sa/consumer`")
   return principal
 }
 
@@ -167,7 +168,7 @@ function requestIn(spec: Foreign): NonNullable<UserQuery["request"]> {
   } catch (error) {
     throw error instanceof AskedError ? badRequest(`spec.${error.message}`) : error
   }
-  throw badRequest("spec.request.token: describe the token by its claims; tokens themselves are not taken here")
+  throw badRequest("spec.request.token: describe the token by its claims; tokens are not accepted here")
 }
 
 const OPERATION = ["methods", "paths", "hosts", "ports"] as const
@@ -181,7 +182,7 @@ function operationOf(given: Foreign): object {
   const operation = Object.fromEntries(
     OPERATION.flatMap(name => {
       const values = listOf(given[name]).map(value => textOf(typeof value === "number" ? String(value) : value))
-      if (values.includes(undefined)) throw badRequest(`spec.operation.${name}: must be a list of texts`)
+      if (values.includes(undefined)) throw badRequest(`spec.operation.${name}: must be a list of strings`)
       return values.length === 0 ? [] : [[name, values]]
     }),
   )

@@ -34,7 +34,7 @@ export function readQuestion(method: string, rest: string, query: URLSearchParam
 
 function named(text: string): string {
   if (NAME.test(text)) return text
-  throw badRequest(`\`${text.slice(0, 80)}\` is no name; names have small letters, digits, dots and dashes`)
+  throw badRequest(`\`${text.slice(0, 80)}\` is not a name; use lower-case letters, digits, dots and dashes`)
 }
 
 function verbOf(method: string, name: string | undefined, query: URLSearchParams): string {
@@ -60,7 +60,7 @@ export function spanIn(query: URLSearchParams, name: string): number | undefined
   if (text === null || text === "") return undefined
   const [, number, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
   if (number === undefined || unit === undefined) {
-    throw badRequest(`\`${name}\` must be a time as \`30d\` or \`12h\`, and is \`${text.slice(0, 40)}\``)
+    throw badRequest(`\`${name}\` must be a duration such as \`30d\` or \`12h\`, and is \`${text.slice(0, 40)}\``)
   }
   return Number(number) * (UNITS[unit] ?? 0)
 }

@@ -24,7 +24,7 @@ export const OBSERVATION_RESOURCES: readonly AnswerResource[] = [
     name: "calls",
     kind: "Call",
     verbs: ["list"],
-    about: "a shape of call, with how often and when it was seen",
+    about: "a kind of call, how often it was observed, and when",
     fields:
       "caller, address, from, workload, port, protocol, method, path, tls, issuer, verdict, stage, rule, audit, shadow, firstSeen, lastSeen, count",
   },
@@ -32,7 +32,7 @@ export const OBSERVATION_RESOURCES: readonly AnswerResource[] = [
     name: "destinations",
     kind: "Destination",
     verbs: ["list"],
-    about: "one destination that a workload called, as the workload's own proxies counted it since they started",
+    about: "one destination that a workload called, counted by the workload's proxies since they started",
     fields:
       "workload, destination, place, to, transport, count, failures, lastStatus, lastFailure, lastReason, lastDecision, firstSeen, lastSeen",
   },
@@ -40,7 +40,7 @@ export const OBSERVATION_RESOURCES: readonly AnswerResource[] = [
     name: "decisions",
     kind: "Decision",
     verbs: ["get", "list", "watch"],
-    about: "one decision of one proxy; of each the last thousand are kept, in the proxy",
+    about: "one decision of one proxy; each proxy keeps its last thousand",
     fields:
       "workload, time, id, verdict, stage, protocol, port, method, path, status, peer, source, rule, reason, shadow, explanation",
   },
@@ -62,7 +62,8 @@ export const OBSERVATION_RESOURCES: readonly AnswerResource[] = [
     name: "workloads",
     kind: "WorkloadReport",
     verbs: ["get", "list"],
-    about: "one workload: identity, Pods and their proxies, the mode of each port and why, the policies in force",
+    about:
+      "one workload: identity, Pods and their proxies, the mTLS mode of each port and its source, the policies in force",
     fields: "workload, identity, labels, services, pods, otherwise, ports, policies",
   },
   {
@@ -80,7 +81,7 @@ export const HISTORY_RESOURCES: readonly AnswerResource[] = [
     name: "changes",
     kind: "PolicyChange",
     verbs: ["get", "list"],
-    about: "one change of a policy: who made it, when, and what it newly allowed and denied, by proof",
+    about: "one change of a policy: who made it, when, and what it newly allowed and denied (proved)",
     fields:
       "sequence, time, user, operation, kind, namespace, name, uid, generation, before, after, difference, previous, digest",
   },
@@ -92,42 +93,43 @@ export const PROOF_RESOURCES: readonly AnswerResource[] = [
     name: "explanations",
     kind: "Explanation",
     verbs: ["create"],
-    about: "what becomes of a request, and why",
+    about: "whether a request is allowed, and why",
     fields: "workload, request, documents, remove",
   },
   {
     name: "diffs",
     kind: "PolicyDiff",
     verbs: ["create"],
-    about: "what a change of policies changes, by proof; with `since`, what has changed since that moment",
+    about:
+      "which requests a change of policies decides differently (proved); with `since`, which it decides differently since then",
     fields: "documents, remove, since, until",
   },
   {
     name: "callers",
     kind: "Callers",
     verbs: ["create"],
-    about: "who can call a workload, by proof",
+    about: "who can call a workload (proved)",
     fields: "workload, operation, documents, remove",
   },
   {
     name: "reach",
     kind: "Reach",
     verbs: ["create"],
-    about: "what an identity can call, by proof",
+    about: "what an identity can call (proved)",
     fields: "principal, documents, remove",
   },
   {
     name: "analyses",
     kind: "Analysis",
     verbs: ["create"],
-    about: "what is odd about the policies together",
+    about: "problems of the policies, such as rules without effect",
     fields: "documents, remove",
   },
   {
     name: "suggestions",
     kind: "Suggestion",
     verbs: ["create"],
-    about: "a policy that allows what was seen and allowed",
+    about: "a policy that allows the calls that were observed and allowed",
     fields: "workload, documents, remove",
   },
 ]

@@ -79,7 +79,7 @@ const column = (name: string, description: string, cell: Column["cell"], more: P
 const WIDE = { priority: 1 } as const
 const NUMBER = { type: "integer" } as const
 
-const NAME = column("Name", "by which it is asked for", ({ metadata }) => metadata.name, { format: "name" })
+const NAME = column("Name", "name of the object", ({ metadata }) => metadata.name, { format: "name" })
 
 const field =
   (name: string): Column["cell"] =>
@@ -92,7 +92,7 @@ const since =
 
 const CALLER = column(
   "Caller",
-  "who called, as mutual TLS proved it; else the workload or address it came from",
+  "identity that mutual TLS proved; otherwise the workload or address of the caller",
   item => {
     const { peer, caller, from, source, address } = objectOf(item.spec)
     const proved = textOf(peer) ?? textOf(caller)
@@ -101,7 +101,7 @@ const CALLER = column(
     return shown(textOf(from) ?? textOf(source) ?? address)
   },
 )
-const RULE = column("Rule", "that decided it", ({ spec }) => {
+const RULE = column("Rule", "rule that decided it", ({ spec }) => {
   const { rule } = objectOf(spec)
   const { policy, rule: index } = objectOf(rule)
   return textOf(policy) === undefined ? shown(rule) : `${shown(policy)}[${shown(index)}]`
@@ -110,12 +110,12 @@ const REQUEST = column("Request", "method and path", ({ spec }) => {
   const { method, path, protocol } = objectOf(spec)
   return [textOf(method), textOf(path)].filter(Boolean).join(" ") || shown(protocol)
 })
-const WORKLOAD = column("Workload", "who was called", field("workload"))
-const PORT = column("Port", "of the workload", field("port"))
+const WORKLOAD = column("Workload", "workload that was called", field("workload"))
+const PORT = column("Port", "port of the workload", field("port"))
 const VERDICT = column("Verdict", "allow or deny", field("verdict"))
-const STAGE = column("Stage", "that decided it", field("stage"), WIDE)
+const STAGE = column("Stage", "stage that decided it", field("stage"), WIDE)
 
-const PORTS = column("Ports", "and the mode of each", ({ spec }) =>
+const PORTS = column("Ports", "ports, each with its mTLS mode", ({ spec }) =>
   listOf(objectOf(spec).ports)
     .map(objectOf)
     .map(({ port, mode }) => `${shown(port)} ${shown(mode)}`)
@@ -133,8 +133,8 @@ const differing =
 
 const COLUMNS: { readonly [resource: string]: readonly Column[] } = {
   calls: [
-    column("Last Seen", "how long ago such a call was seen last", since("lastSeen")),
-    column("Count", "how often such a call was seen", field("count"), NUMBER),
+    column("Last Seen", "time since the last such call", since("lastSeen")),
+    column("Count", "number of such calls", field("count"), NUMBER),
     CALLER,
     WORKLOAD,
     PORT,
@@ -142,58 +142,58 @@ const COLUMNS: { readonly [resource: string]: readonly Column[] } = {
     VERDICT,
     RULE,
     { ...STAGE },
-    column("First Seen", "how long ago such a call was seen first", since("firstSeen"), WIDE),
+    column("First Seen", "time since the first such call", since("firstSeen"), WIDE),
     { ...NAME, ...WIDE },
   ],
   destinations: [
-    column("Last Seen", "how long ago it was called last", since("lastSeen")),
-    column("Count", "how often it was called", field("count"), NUMBER),
-    column("Workload", "that called", field("workload")),
-    column("Destination", "that it called", field("destination")),
+    column("Last Seen", "time since the last call", since("lastSeen")),
+    column("Count", "number of calls", field("count"), NUMBER),
+    column("Workload", "workload that called", field("workload")),
+    column("Destination", "destination that it called", field("destination")),
     column("Place", "mesh, cluster (without a proxy) or outside", field("place")),
     column("Transport", "mtls, plaintext, passthrough, or none if it was not reached", field("transport")),
-    column("Status", "of the last request", field("lastStatus")),
-    column("Failures", "how many calls got no answer", field("failures"), NUMBER),
-    column("Reason", "why the last failure failed", field("lastReason"), WIDE),
+    column("Status", "status of the last request", field("lastStatus")),
+    column("Failures", "number of calls without a response", field("failures"), NUMBER),
+    column("Reason", "reason of the last failure", field("lastReason"), WIDE),
     { ...NAME, ...WIDE },
   ],
   decisions: [
     NAME,
-    column("Age", "how long ago it was made", since("time")),
+    column("Age", "time since it was made", since("time")),
     VERDICT,
-    column("Status", "that the caller got; 0 where the connection was closed", field("status"), NUMBER),
+    column("Status", "status that the caller got; 0 if the connection was closed", field("status"), NUMBER),
     CALLER,
     WORKLOAD,
     PORT,
     REQUEST,
     RULE,
     { ...STAGE },
-    column("Reason", "in words", field("reason"), WIDE),
+    column("Reason", "explanation", field("reason"), WIDE),
   ],
   rules: [
-    column("Policy", "that has the rule", field("policy")),
-    column("Rule", "its place in the policy", field("field")),
-    column("Action", "of the policy, or its kind", ({ spec }) => {
+    column("Policy", "policy that has the rule", field("policy")),
+    column("Rule", "position in the policy", field("field")),
+    column("Action", "action of the policy, or its kind", ({ spec }) => {
       const { action, kind, enforcement } = objectOf(spec)
       return `${shown(action ?? kind)}${enforcement === "Shadow" ? " (Shadow)" : ""}`
     }),
-    column("Used", "how many calls it decided", field("count"), NUMBER),
-    column("Last", "how long ago it decided one", since("lastSeen")),
-    column("Watched Since", "for how long that is counted", since("watchedSince")),
+    column("Used", "number of calls that it decided", field("count"), NUMBER),
+    column("Last", "time since it last decided one", since("lastSeen")),
+    column("Watched Since", "how long calls have been counted", since("watchedSince")),
     { ...NAME, ...WIDE },
   ],
   changes: [
     NAME,
-    column("Age", "how long ago it was made", since("time")),
-    column("User", "who made it", field("user")),
+    column("Age", "time since it was made", since("time")),
+    column("User", "user who made it", field("user")),
     column("Operation", "create, update or delete", field("operation")),
-    column("Kind", "of the policy", field("kind")),
-    column("Policy", "its name", field("name")),
-    column("Allowed", "regions of requests that it newly allowed", differing("allowed"), NUMBER),
-    column("Denied", "regions of requests that it newly denied", differing("denied"), NUMBER),
+    column("Kind", "kind of the policy", field("kind")),
+    column("Policy", "name of the policy", field("name")),
+    column("Allowed", "number of newly allowed regions of requests", differing("allowed"), NUMBER),
+    column("Denied", "number of newly denied regions of requests", differing("denied"), NUMBER),
     column(
       "Undecided",
-      "why there may be more",
+      "why there may be more regions",
       ({ spec }) => shown(objectOf(objectOf(spec).difference).undecided),
       WIDE,
     ),
@@ -201,25 +201,25 @@ const COLUMNS: { readonly [resource: string]: readonly Column[] } = {
   proxies: [
     NAME,
     WORKLOAD,
-    column("Connected", "for how long", since("connectedAt")),
-    column("Revision", "that it is to enforce", field("revision")),
-    column("Behind", "resources that it does not enforce in their current version", field("behind"), NUMBER),
+    column("Connected", "time since it connected", since("connectedAt")),
+    column("Revision", "revision to enforce", field("revision")),
+    column("Behind", "number of resources of which it does not enforce the current version", field("behind"), NUMBER),
     column("Rejection", "why it rejected an update", field("rejection")),
-    column("Version", "of xserver", field("version"), WIDE),
+    column("Version", "version of xserver", field("version"), WIDE),
   ],
   workloads: [
     NAME,
-    column("Identity", "that its certificates prove", field("identity")),
+    column("Identity", "identity in its certificates", field("identity")),
     PORTS,
-    column("Pods", "how many", counted("pods"), NUMBER),
-    column("Policies", "how many are in force", counted("policies"), NUMBER),
+    column("Pods", "number of Pods", counted("pods"), NUMBER),
+    column("Policies", "number of policies in force", counted("policies"), NUMBER),
   ],
   readiness: [
     NAME,
     PORTS,
-    column("Calls", "observed in the window", field("calls"), NUMBER),
+    column("Calls", "calls observed in the window", field("calls"), NUMBER),
     column("Strict", "whether its ports are ready for STRICT", field("state")),
-    column("Why", "in words", field("why")),
+    column("Why", "explanation", field("why")),
   ],
 }
 
