@@ -98,7 +98,7 @@ describe("a check", () => {
     [["--host", "web", "--method", "CONNECT"], /must be a method/],
     [["--host", "web", "--request-timeout", "5"], /must be a length of time/],
     [["--print-route", "--watch"], /cannot be used with/],
-    [[], /tell me whom to call/],
+    [[], /no host to call/],
     [["--listen", "0.0.0.0:0"], /--allow-remote/],
   ])("%j is rejected with a correction", async (args, message) => {
     const { code, stderr } = await xclient(args)

@@ -155,6 +155,6 @@ it("reports an invalid collector address or share", async () => {
     return stderr
   }
   expect(await wrong("--traces", "grpc://collector:4317")).toContain("must begin with http:// or https://")
-  expect(await wrong("--traces", "http://a:b@collector")).toContain("must carry no password")
+  expect(await wrong("--traces", "http://a:b@collector")).toContain("must not contain a password")
   expect(await wrong("--trace-ratio", "5")).toContain("must be from 0 to 1")
 })

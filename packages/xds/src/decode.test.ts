@@ -73,7 +73,7 @@ it("reads a port from an older control plane as one without extra upgrades", () 
 describe("rejects, naming the field,", () => {
   const [port] = WORKLOAD.ports
   test.each<[string, Uint8Array, RegExp]>([
-    ["bytes that are not a message", Buffer.from([0xff, 0xff, 0xff]), /no ProxyResource/],
+    ["bytes that are not a message", Buffer.from([0xff, 0xff, 0xff]), /not a ProxyResource/],
     ["an unknown kind", new Uint8Array(), /does not know/],
     ["invalid JSON", bytesOf("trust", "{"), /^trust: is not JSON/],
     ["a list for a document", bytesOf("policy", "[]"), /^policy: the value: must be a mapping/],

@@ -110,6 +110,6 @@ function contentOf(bytes: Uint8Array): ProxyResourceMessage["content"] {
   try {
     return fromBinary(ProxyResourceSchema, bytes).content
   } catch {
-    throw new MalformedResource("the resource is no ProxyResource message")
+    throw new MalformedResource("the resource is not a ProxyResource message")
   }
 }

@@ -156,7 +156,7 @@ export function decodeHostRoutes(bytes: Uint8Array): HostRoutesSpec {
   const declared = PROTOCOLS.find(word => word === protocol)
   const spec: HostRoutesSpec = { ...readJson(message.routes, hostRoutes), ...(declared && { protocol: declared }) }
   const names = new Set(spec.clusters.map(({ name }) => name))
-  if (names.size < spec.clusters.length) throw new MalformedResource("clusters: one name stands for two")
+  if (names.size < spec.clusters.length) throw new MalformedResource("clusters: two have the same name")
   for (const { destinations } of spec.table.routes) {
     for (const { cluster: name } of destinations) {
       // Otherwise a route without a cluster would only be noticed by the first request that takes it.
@@ -190,6 +190,6 @@ function messageOf(bytes: Uint8Array): HostRoutes {
   try {
     return fromBinary(HostRoutesSchema, bytes)
   } catch {
-    throw new MalformedResource("is no HostRoutes message")
+    throw new MalformedResource("is not a HostRoutes message")
   }
 }

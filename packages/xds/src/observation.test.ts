@@ -112,7 +112,7 @@ describe("the stream of observations", () => {
     closing.push(() => client.client.close())
     const stream = client.observe()
     stream.send({ nodeId: "shop/orders-1" })
-    expect(await stream.ended()).toMatch(/^UNAUTHENTICATED: the token has ended/)
+    expect(await stream.ended()).toMatch(/^UNAUTHENTICATED: the token has expired/)
   })
 
   it("ends for a proxy that sends a malformed observation", async () => {

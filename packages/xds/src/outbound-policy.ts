@@ -41,7 +41,7 @@ export function decodeOutboundPolicy(bytes: Uint8Array): OutboundPolicySpec {
   try {
     written = fromBinary(HostRoutesSchema, bytes).outboundPolicy
   } catch {
-    throw new MalformedResource("is no HostRoutes message")
+    throw new MalformedResource("is not a HostRoutes message")
   }
   return readJson(written, outboundPolicy)
 }

@@ -70,11 +70,11 @@ export const XSERVER_ERRORS = {
   },
   "unusable-question": {
     cause:
-      "a gateway's question has no method, path or host, has one of them twice, or lacks what the authorizer was told to trust",
+      "a gateway's query has no method, path or host, has one of them twice, or lacks what the authorizer is configured to trust",
     fix: "compare the gateway's configuration with docs/authorizer.md; the request is denied",
   },
   "no-forward-auth": {
-    cause: "a gateway asked by forward authentication, and the authorizer was not told which headers to trust",
+    cause: "a gateway asked by forward authentication, and the authorizer is not configured to trust any headers",
     fix: "start the authorizer with `--forward-auth traefik`, `caddy` or `nginx`",
   },
   "no-authzen": {
@@ -82,11 +82,11 @@ export const XSERVER_ERRORS = {
     fix: "start the authorizer with `--authzen`",
   },
   "untrusted-subject": {
-    cause: "an AuthZEN request names a workload as its subject, and the authorizer was not told to trust that",
+    cause: "an AuthZEN request names a workload as its subject, and the authorizer is not configured to trust that",
     fix: "start the authorizer with `--trust-peer authzen` if every gateway that may ask authenticates its callers",
   },
   "respelled-path": {
-    cause: "the path has another normal form than its spelling, and the gateway would forward it as it was sent",
+    cause: "the path is not in normal form, and the gateway would forward it unchanged",
     fix: "have the gateway normalize paths before it asks (Envoy: `normalize_path`, `merge_slashes`)",
   },
   "forged-header": {

@@ -72,7 +72,7 @@ export class CallMetrics {
         },
       })
     }
-    repeated("spans_exported_total", "spans that the collector took", () => spans.exported)
+    repeated("spans_exported_total", "spans that the collector accepted", () => spans.exported)
     repeated("spans_dropped_total", "spans that were lost", () => spans.dropped)
   }
 

@@ -51,7 +51,7 @@ describe("the files of a plugged-in authority", () => {
     [
       "the key belongs to another certificate",
       { ...own(A), "ca-key.pem": B.privateKey },
-      "is not that of the first certificate",
+      "does not belong to the first certificate",
     ],
     ["the chain leads to another root", { ...own(INTERMEDIATE), "root-cert.pem": B.root }, "does not lead to the root"],
   ])("are rejected if %s", (_, record, message) => {

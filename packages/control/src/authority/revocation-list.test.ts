@@ -44,9 +44,9 @@ describe("revocations", () => {
     await settle()
     expect(read).toBe(1)
     expect(authority.revocationErrors.map(({ message }) => message)).toEqual([
-      "the key `identites` is not read; write `identities`",
+      "the key `identites` is unknown; write `identities`",
     ])
-    expect(stage.log.lines).toEqual([expect.stringContaining("the revocations: the key `identites` is not read")])
+    expect(stage.log.lines).toEqual([expect.stringContaining("the revocations: the key `identites` is unknown")])
   })
 
   it("are not those of another namespace or another name", async () => {

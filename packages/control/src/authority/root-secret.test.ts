@@ -45,7 +45,7 @@ describe("the Secret with the root", () => {
     [
       "has another certificate's key",
       files => ({ ...files, "ca-key.pem": new Stage().root().privateKey }),
-      "is not that of the first",
+      "does not belong to the first",
     ],
     ["has a damaged certificate", files => ({ ...files, "ca-cert.pem": "x" }), "holds no certificate"],
     ["has a damaged state", files => ({ ...files, "state.json": "{" }), "`state.json` is not JSON"],

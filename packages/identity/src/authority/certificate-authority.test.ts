@@ -68,7 +68,7 @@ describe("a root", () => {
   })
 
   it.each([0, -1, Number.NaN])("rejects a lifetime of %s", lifetimeMs => {
-    expect(() => createRoot({ trustDomain: "a", lifetimeMs, now: NOW })).toThrow("must live")
+    expect(() => createRoot({ trustDomain: "a", lifetimeMs, now: NOW })).toThrow("lifetime of a root must be greater")
   })
 })
 
@@ -143,7 +143,7 @@ describe("a workload's certificate", () => {
   )
 
   it.each([0, -1, Number.NaN])("is not signed for a lifetime of %s", ttlMs => {
-    expect(() => sign(ecKey(), ttlMs)).toThrow("cannot live")
+    expect(() => sign(ecKey(), ttlMs)).toThrow("cannot be valid for")
   })
 
   it("is not signed for an invalid key", () => {
@@ -247,20 +247,20 @@ describe("an authority of the operator", () => {
   const stranger = createRoot({ trustDomain: "b", now: NOW })
 
   it.each<[string, Partial<AuthorityKeys>, string]>([
-    ["a key of another certificate", { privateKey: stranger.privateKey }, "is not that of the first certificate"],
+    ["a key of another certificate", { privateKey: stranger.privateKey }, "does not belong to the first certificate"],
     ["an invalid key", { privateKey: "key" }, "cannot be read"],
     ["an encrypted key", { privateKey: encrypted() }, "not encrypted"],
     ["another root", { root: stranger.root }, "does not lead to the root"],
     ["no root", { root: "" }, "the root cannot be used: holds no certificate"],
     ["an invalid chain", { certificateChain: "chain" }, "the certificate chain cannot be used"],
     ["a key among the certificates", { root: ROOT.root + ROOT.privateKey }, "block 2 is `PRIVATE KEY`"],
-    ["a root that is not an authority", { root: leafOf() }, "certificate 1 is not that of an authority"],
+    ["a root that is not an authority", { root: leafOf() }, "certificate 1 is not a CA certificate"],
   ])("rejects %s", (_, change, message) => {
     expect(() => new CertificateAuthority({ ...issuing, ...change }, NOW)).toThrow(message)
   })
 
   it.each([
-    ["is not an authority", "CA:FALSE", "digitalSignature", "is not the certificate of an authority"],
+    ["is not an authority", "CA:FALSE", "digitalSignature", "is not a CA certificate"],
     ["may not sign", "CA:TRUE", "digitalSignature", "may not sign certificates"],
     ["has a NUL in a name", "CA:TRUE\nsubjectAltName=DER:3003820100", "keyCertSign", "well-formed extensions"],
   ])("rejects a certificate that %s", (_, constraints, usage, message) => {
@@ -277,7 +277,7 @@ describe("an authority of the operator", () => {
       now: NOW,
     })
     const keys = { certificateChain, privateKey, root: ROOT.root }
-    expect(() => new CertificateAuthority(keys, NOW)).toThrow("`` is not the certificate of an authority (CA:TRUE)")
+    expect(() => new CertificateAuthority(keys, NOW)).toThrow("`` is not a CA certificate (CA:TRUE)")
   })
 
   it("rejects a chain that exceeds a path length", () => {
@@ -289,7 +289,7 @@ describe("an authority of the operator", () => {
     )
     const certificateChain = run.written("cert").toString() + issuing.certificateChain
     const keys = { certificateChain, privateKey: run.written("key").toString(), root: ROOT.root }
-    expect(() => new CertificateAuthority(keys, NOW)).toThrow("allows 0 authorities below it, the chain has 1")
+    expect(() => new CertificateAuthority(keys, NOW)).toThrow("allows 0 CA certificates below it, and the chain has 1")
   })
 
   function encrypted(): string {

@@ -124,7 +124,7 @@ export class CertificateAuthority {
     now: number,
   ): SignedCertificate {
     this.#requireAlive(now)
-    if (!(ttlMs >= SECOND)) throw new IdentityError("bad-subject", `a certificate cannot live for ${ttlMs} ms`)
+    if (!(ttlMs >= SECOND)) throw new IdentityError("bad-subject", `a certificate cannot be valid for ${ttlMs} ms`)
     const { isRsa } = requireKey(publicKey)
     const { issuer, intermediates, notAfter: end, key: signingKey, algorithm } = this.#loaded
     const serial = newSerial(this.#random)

@@ -32,9 +32,9 @@ export function loadAuthority({ certificateChain, privateKey, root: rootPem }: A
   const key = readKey(privateKey)
   const [signer] = chain
   const algorithm = signingAlgorithm(key)
-  if (signer === undefined || algorithm === undefined) throw unusable("the private key is of a kind that does not sign")
+  if (signer === undefined || algorithm === undefined) throw unusable("the private key is of a type that cannot sign")
   if (!signer.certificate.checkPrivateKey(key)) {
-    throw unusable("the private key is not that of the first certificate of the chain")
+    throw unusable("the private key does not belong to the first certificate of the chain")
   }
   const root = rootOf(chain, roots)
   if (root === undefined) throw unusable("the chain does not lead to the root")
@@ -58,11 +58,11 @@ export function loadAuthority({ certificateChain, privateKey, root: rootPem }: A
 function requireAuthority(certificate: BundleCertificate, depth: number): void {
   const inspected = inspect(certificate)
   const name = nameOf(certificate)
-  if (!inspected.authority) throw unusable(`${name} is not the certificate of an authority (CA:TRUE)`)
+  if (!inspected.authority) throw unusable(`${name} is not a CA certificate (CA:TRUE)`)
   if (!inspected.signsCertificates) throw unusable(`${name} may not sign certificates (key usage)`)
   // RFC 5280 section 4.2.1.9: how many intermediate authorities may be below this one.
   if (inspected.pathLength !== undefined && inspected.pathLength < depth) {
-    throw unusable(`${name} allows ${inspected.pathLength} authorities below it, the chain has ${depth}`)
+    throw unusable(`${name} allows ${inspected.pathLength} CA certificates below it, and the chain has ${depth}`)
   }
 }
 

@@ -33,7 +33,7 @@ export function createRoot({
   now,
   random = randomBytes,
 }: RootOptions): AuthorityKeys {
-  if (!(lifetimeMs > 0)) throw new IdentityError("bad-subject", "a root must live for some time")
+  if (!(lifetimeMs > 0)) throw new IdentityError("bad-subject", "the lifetime of a root must be greater than zero")
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
   const algorithm = signingAlgorithm(privateKey)
   if (algorithm === undefined) throw new IdentityError("bad-material", "a P-256 key cannot sign here")

@@ -66,7 +66,7 @@ export function readSigningRequest(der: Uint8Array): SigningRequestResult {
     return rejected("the signing request is signed with an unknown algorithm; use ECDSA or RSA with SHA-256 or better")
   }
   if (algorithm.keyType !== key.asymmetricKeyType || !verifies(algorithm.digest, information.raw, key, bits)) {
-    return rejected("the signature of the signing request is not by its own key")
+    return rejected("the signature of the signing request does not match its key")
   }
   // The encoding of an EC key was compared octet by octet; an RSA key is encoded again, because its encoding was not
   // checked.
@@ -101,20 +101,20 @@ function keyError(
     // A compressed point or an explicit curve is the same key in an encoding that some TLS peers cannot parse.
     return spki.length === form.octets && spki.subarray(0, form.head.length).equals(form.head)
       ? undefined
-      : "the key is not in its usual form; name the curve and send the point uncompressed"
+      : "the key encoding is not supported; name the curve and send the point uncompressed"
   }
   if (type === "rsa") {
     const { modulusLength = 0, publicExponent = 0n } = details ?? {}
     if (modulusLength < MIN_RSA_BITS || modulusLength > MAX_RSA_BITS) {
-      return `an RSA key of ${modulusLength} bits is not taken; use ${MIN_RSA_BITS} to ${MAX_RSA_BITS}`
+      return `an RSA key of ${modulusLength} bits is not accepted; use ${MIN_RSA_BITS} to ${MAX_RSA_BITS}`
     }
     const usable =
       publicExponent >= MIN_RSA_EXPONENT && publicExponent <= MAX_RSA_EXPONENT && publicExponent % 2n === 1n
-    return usable ? undefined : "the exponent of the RSA key is not taken; use 65537"
+    return usable ? undefined : "the exponent of the RSA key is not accepted; use 65537"
   }
   // This includes Ed25519: TLS 1.2 peers, FIPS builds and many TLS stacks do not support it, and a workload that half
   // of its callers cannot connect to is worse than a rejection here.
-  return `a key of the kind \`${type ?? "unknown"}\` is not taken; use P-256, P-384 or RSA`
+  return `a key of type \`${type ?? "unknown"}\` is not accepted; use P-256, P-384 or RSA`
 }
 
 function verifies(digest: string | undefined, data: Buffer, key: KeyObject, signature: Buffer): boolean {

@@ -66,15 +66,15 @@ describe("parsing a signing request", () => {
   })
 
   it.each([
-    ["-newkey rsa:1024", "an RSA key of 1024 bits is not taken; use 2048 to 4096"],
-    ["-newkey rsa:2048 -pkeyopt rsa_keygen_pubexp:3", "the exponent of the RSA key is not taken; use 65537"],
+    ["-newkey rsa:1024", "an RSA key of 1024 bits is not accepted; use 2048 to 4096"],
+    ["-newkey rsa:2048 -pkeyopt rsa_keygen_pubexp:3", "the exponent of the RSA key is not accepted; use 65537"],
     ["-key rsa-2048 -sha1", "signed with an unknown algorithm"],
     ["-key rsa-2048 -sigopt rsa_padding_mode:pss", "signed with an unknown algorithm"],
-    ["-newkey rsa-pss", "a key of the kind `rsa-pss` is not taken"],
+    ["-newkey rsa-pss", "a key of type `rsa-pss` is not accepted"],
     ["-newkey ec -pkeyopt ec_paramgen_curve:P-521", "on another curve; use P-256 or P-384"],
     ["-newkey ec -pkeyopt ec_paramgen_curve:secp256k1", "on another curve"],
-    ["-newkey ec -pkeyopt ec_paramgen_curve:P-256 -pkeyopt ec_param_enc:explicit", "not in its usual form"],
-    ["-newkey ed25519", "a key of the kind `ed25519` is not taken"],
+    ["-newkey ec -pkeyopt ec_paramgen_curve:P-256 -pkeyopt ec_param_enc:explicit", "key encoding is not supported"],
+    ["-newkey ed25519", "a key of type `ed25519` is not accepted"],
   ])("rejects openssl's `%s`", (arguments_, message) => {
     expect(readSigningRequest(opensslRequest(arguments_))).toEqual({
       ok: false,

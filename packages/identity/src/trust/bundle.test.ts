@@ -43,14 +43,14 @@ describe("a trust bundle", () => {
   it.each<[string, string, string]>([
     ["nothing", "", "holds no certificate"],
     ["only text", "our roots", "holds no certificate"],
-    ["a certificate without an end", A.root.replace(/-----END.*/, ""), "begun in line 1 has no end"],
+    ["a certificate without an end", A.root.replace(/-----END.*/, ""), "that begins in line 1 has no end"],
     ["a certificate that begins in another", A.root.replace(/-----END.*/, "") + B.root, "has no end"],
-    ["an end without a beginning", A.root.replace(/-----BEGIN.*/, ""), "ends a block that was not begun"],
-    ["a damaged boundary", A.root.replace("BEGIN ", "BEGIN"), "line 1 is a damaged PEM boundary"],
+    ["an end without a beginning", A.root.replace(/-----BEGIN.*/, ""), "ends a block that has no beginning"],
+    ["a damaged boundary", A.root.replace("BEGIN ", "BEGIN"), "line 1 is an invalid PEM boundary"],
     ["a certificate that lost a line", A.root.replace(/\n.{64}\n/, "\n"), "block 1 is not a readable certificate"],
-    ["invalid base64", A.root.replace(/\n.{64}\n/, "\n!\n"), "begun in line 1 is not base64"],
+    ["invalid base64", A.root.replace(/\n.{64}\n/, "\n!\n"), "that begins in line 1 is not base64"],
     ["a private key", A.root + A.privateKey, "block 2 is `PRIVATE KEY`"],
-    ["a workload's certificate", A.root + leafOf(A).certificateChain, "certificate 2 is not that of an authority"],
+    ["a workload's certificate", A.root + leafOf(A).certificateChain, "certificate 2 is not a CA certificate"],
     ["more than the limit", " ".repeat(1024 * 1024 + 1), "longer than 1048576 characters"],
   ])("rejects %s", (_, pem, message) => {
     expect(readBundle(pem)).toEqual({ ok: false, message: expect.stringContaining(message) })

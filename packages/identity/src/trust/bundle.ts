@@ -43,7 +43,7 @@ export function readBundle(pem: string): BundleResult {
   const read = readCertificates(pem)
   if (!read.ok) return read
   const other = read.certificates.findIndex(({ certificate }) => !certificate.ca)
-  if (other >= 0) return { ok: false, message: `certificate ${other + 1} is not that of an authority` }
+  if (other >= 0) return { ok: false, message: `certificate ${other + 1} is not a CA certificate` }
   return { ok: true, certificates: distinct(read.certificates) }
 }
 

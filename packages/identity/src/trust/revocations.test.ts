@@ -62,11 +62,11 @@ describe("revocations", () => {
   )
 
   it.each([
-    ["identites", "the key `identites` is not read; write `identities`"],
-    ["Serials", "the key `Serials` is not read; write `serials`"],
-    ["serial", "the key `serial` is not read; write `serials`"],
-    ["people", "the key `people` is not read; `identities` and `serials` are"],
-    ["__proto__", "the key `__proto__` is not read; `identities` and `serials` are"],
+    ["identites", "the key `identites` is unknown; write `identities`"],
+    ["Serials", "the key `Serials` is unknown; write `serials`"],
+    ["serial", "the key `serial` is unknown; write `serials`"],
+    ["people", "the key `people` is unknown; use `identities` or `serials`"],
+    ["__proto__", "the key `__proto__` is unknown; use `identities` or `serials`"],
   ])("report the key `%s`, and keep the other keys", (key, message) => {
     const data = Object.fromEntries([
       [key, A],

@@ -37,8 +37,8 @@ export function parseRevocations(data: { readonly [key: string]: string }): Revo
   for (const key of Object.keys(data)) {
     if (LISTS.some(list => list === key)) continue
     const meant = nearest(key.toLowerCase(), LISTS)
-    const hint = meant === undefined ? "`identities` and `serials` are" : `write \`${meant}\``
-    errors.push({ list: key, line: undefined, message: `the key \`${shown(key)}\` is not read; ${hint}` })
+    const hint = meant === undefined ? "use `identities` or `serials`" : `write \`${meant}\``
+    errors.push({ list: key, line: undefined, message: `the key \`${shown(key)}\` is unknown; ${hint}` })
   }
   const identities = readList("identities", data.identities, errors)
   const serials = readList("serials", data.serials, errors)
@@ -58,7 +58,7 @@ function readList(list: List, text = "", errors: RevocationError[]): readonly st
         list === "identities"
           ? "write `spiffe://TRUST-DOMAIN/ns/NAMESPACE/sa/ACCOUNT`"
           : "write the serial number in hex, with or without colons"
-      errors.push({ list, line: index + 1, message: `\`${shown(entry)}\` revokes nobody; ${expected}` })
+      errors.push({ list, line: index + 1, message: `\`${shown(entry)}\` is invalid and revokes nothing; ${expected}` })
     }
   }
   return [...found].sort()

@@ -33,6 +33,6 @@ function rejected(requestedMs: number, comparison: string, bound: string, limitM
   const asked = `${requestedMs / 1000} s`
   return {
     ok: false,
-    message: `a life of \`${asked}\` is ${comparison} than allowed; ask for at ${bound} ${limitMs / 1000} s`,
+    message: `a lifetime of \`${asked}\` is ${comparison} than allowed; request at ${bound} ${limitMs / 1000} s`,
   }
 }

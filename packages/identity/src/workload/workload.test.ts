@@ -24,8 +24,8 @@ describe("the lifetime of a workload's certificate", () => {
   })
 
   it.each([
-    [DAY + 1000, "a life of `86401 s` is longer than allowed; ask for at most 86400 s"],
-    [59_000, "a life of `59 s` is shorter than allowed; ask for at least 60 s"],
+    [DAY + 1000, "a lifetime of `86401 s` is longer than allowed; request at most 86400 s"],
+    [59_000, "a lifetime of `59 s` is shorter than allowed; request at least 60 s"],
     [Number.NaN, "longer than allowed"],
     [Number.POSITIVE_INFINITY, "longer than allowed"],
   ])("may not be %i ms", (requested, message) => {

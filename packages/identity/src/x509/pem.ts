@@ -24,22 +24,22 @@ export function readPem(text: string): PemResult {
     const line = raw.trim()
     const [, edge, label = ""] = BOUNDARY.exec(line) ?? []
     if (edge === undefined) {
-      if (line.startsWith("-----")) return { ok: false, message: `line ${index + 1} is a damaged PEM boundary` }
+      if (line.startsWith("-----")) return { ok: false, message: `line ${index + 1} is an invalid PEM boundary` }
       if (line !== "") open?.lines.push(line)
     } else if (edge === "BEGIN") {
-      if (open !== undefined) return { ok: false, message: `the block begun in line ${open.line} has no end` }
+      if (open !== undefined) return { ok: false, message: `the block that begins in line ${open.line} has no end` }
       open = { label, line: index + 1, lines: [] }
     } else {
-      if (open?.label !== label) return { ok: false, message: `line ${index + 1} ends a block that was not begun` }
+      if (open?.label !== label) return { ok: false, message: `line ${index + 1} ends a block that has no beginning` }
       const base64 = open.lines.join("")
       if (!BASE64.test(base64) || base64.length % 4 !== 0) {
-        return { ok: false, message: `the block begun in line ${open.line} is not base64` }
+        return { ok: false, message: `the block that begins in line ${open.line} is not base64` }
       }
       blocks.push({ label, der: Buffer.from(base64, "base64") })
       open = undefined
     }
   }
-  if (open !== undefined) return { ok: false, message: `the block begun in line ${open.line} has no end` }
+  if (open !== undefined) return { ok: false, message: `the block that begins in line ${open.line} has no end` }
   return { ok: true, blocks }
 }
 

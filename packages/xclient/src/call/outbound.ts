@@ -41,7 +41,9 @@ export class Outbound {
     const choice = routing.chooseForBytes()
     if (choice === undefined) {
       const { host } = routing.spec.table
-      return Promise.reject(new CallFailure("no-route", `no route of ${host} takes every request, as a tunnel needs`))
+      return Promise.reject(
+        new CallFailure("no-route", `no route of ${host} matches all requests, which a tunnel requires`),
+      )
     }
     const { destination } = choice
     if (destination?.openConnection() === false)
@@ -69,7 +71,7 @@ export class Outbound {
   ): Promise<T> {
     const { health, material } = this.#options
     const current = material()
-    if (current === undefined) throw new CallFailure("no-route", "nothing is known of the mesh's trust yet")
+    if (current === undefined) throw new CallFailure("no-route", "the trust bundle has not arrived yet")
     let failure = new CallFailure("no-endpoint", `\`${choice.name}\` has no endpoints`)
     const { destination, cluster, endpoints } = choice
     for (let tries = 0; tries < Math.min(MAX_TRIES, endpoints.length); tries++) {

@@ -300,7 +300,7 @@ describe("while the control plane is down, a connection to an unknown address", 
         "secret",
       ),
     ).toBeUndefined()
-    expect(logged).toMatchObject([{ code: "mtls-unknown", why: expect.stringContaining("demands mutual TLS") }])
+    expect(logged).toMatchObject([{ code: "mtls-unknown", why: expect.stringContaining("requires mutual TLS") }])
   })
 
   it("is reset if the control plane has never sent which addresses require mutual TLS", async () => {
@@ -315,7 +315,7 @@ describe("while the control plane is down, a connection to an unknown address", 
         "secret",
       ),
     ).toBeUndefined()
-    expect(logged).toMatchObject([{ code: "route-unknown", why: expect.stringContaining("has never said") }])
+    expect(logged).toMatchObject([{ code: "route-unknown", why: expect.stringContaining("has not sent yet which") }])
   })
 
   it("is rejected under REGISTRY_ONLY", async () => {

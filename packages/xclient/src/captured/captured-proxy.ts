@@ -149,12 +149,12 @@ export class CapturedProxy {
     if (answer !== "unknown") return answer.isOutsideMesh ? undefined : answer
     // Fail closed: while it is unknown whether mutual TLS is required, nothing is sent in plaintext.
     if (book.policy?.spec === undefined) {
-      const why = "the control plane has never said which addresses demand mutual TLS, nor"
-      throw new CallFailure("route-unknown", `${why} who is at ${name}`)
+      const why = "the control plane has not sent yet which addresses require mutual TLS, nor"
+      throw new CallFailure("route-unknown", `${why} the routes of ${name}`)
     }
     if (book.policy.mayDemandMtls(address)) {
-      const why = "demands mutual TLS, and the control plane has not said yet how to reach it"
-      throw new CallFailure("mtls-unknown", `${name} is, or is beside, an address that ${why}`)
+      const why = "requires mutual TLS, and the control plane has not sent its routes yet"
+      throw new CallFailure("mtls-unknown", `${name} is, or is in the same block as, an address that ${why}`)
     }
     if (book.policy.isRegistryOnly) throw CallFailure.registryOnly(name)
     return undefined

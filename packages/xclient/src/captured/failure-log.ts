@@ -33,7 +33,7 @@ export class FailureLog {
       return
     }
     const more = last === undefined || last.silent === 0 ? {} : { repeated: last.silent }
-    this.#log.warn({ destination, code, why: message, ...more }, "a call out failed")
+    this.#log.warn({ destination, code, why: message, ...more }, "an outbound call failed")
     this.#logged.delete(key)
     this.#logged.set(key, { at: this.#now(), silent: 0 })
     const [oldest] = this.#logged.keys()

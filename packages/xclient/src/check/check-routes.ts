@@ -82,7 +82,7 @@ function explainMissing(
   if (answer === "absent")
     return [notFound, "no Service and no MeshService has this host and port; see `kubectl get svc,ms -A`"]
   const destinations = destinationsOf(answer, call)
-  if (destinations.length === 0) return [notFound, `no route takes ${call.method} ${call.target}`]
+  if (destinations.length === 0) return [notFound, `no route matches ${call.method} ${call.target}`]
   const shares = sharesOf(answer, call)
   if (expected !== undefined && !isSameSplit(shares, expected)) {
     return [`route weights ${showShares(shares)} did not match expected ${showShares(expected)}`]

@@ -12,9 +12,9 @@ describe("an expectation", () => {
   })
 
   it.each([
-    ["", /is no expected share/],
-    ["v1", /is no expected share/],
-    ["v1=-1", /is no expected share/],
+    ["", /is not an expected share/],
+    ["v1", /is not an expected share/],
+    ["v1=-1", /is not an expected share/],
     ["v1=1,v1=2", /twice/],
     ["v1=0", /all expected shares are 0/],
   ])("`%s` is rejected", (text, message) => {

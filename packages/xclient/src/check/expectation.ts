@@ -14,11 +14,11 @@ export function parseExpectation(text: string): Shares {
   for (const entry of text.split(",")) {
     const [, name, weight] = ENTRY.exec(entry.trim()) ?? []
     if (name === undefined)
-      throw new Error(`\`${entry.trim()}\` is no expected share; write NAME=WEIGHT, as \`v1=50,v2=50\``)
-    if (shares.has(name)) throw new Error(`\`${name}\` is expected twice`)
+      throw new Error(`\`${entry.trim()}\` is not an expected share; write NAME=WEIGHT, such as \`v1=50,v2=50\``)
+    if (shares.has(name)) throw new Error(`\`${name}\` is listed twice`)
     shares.set(name, Number(weight))
   }
-  if (totalOf(shares) === 0) throw new Error("all expected shares are 0; at least one must get something")
+  if (totalOf(shares) === 0) throw new Error("all expected shares are 0; at least one must be greater")
   return shares
 }
 

@@ -169,7 +169,7 @@ describe("requests", () => {
     const { out, err, code } = xclient({ requests: 2 })
     expect(await code).toBe(1)
     expect(out).toEqual(["v1 0 0%"])
-    expect(err.join("\n")).toMatch(/only `.*sa\/web` may answer/)
+    expect(err.join("\n")).toMatch(/expected `.*sa\/web`/)
     expect(other.seen).toEqual([])
   })
 
@@ -178,7 +178,7 @@ describe("requests", () => {
     control.set("web:80", mesh.routes([{ subset: "v1", endpoints: [silent.endpoint] }]))
     const { err, code } = xclient({ requests: 1, requestTimeoutMs: 100 })
     expect(await code).toBe(1)
-    expect(err[1]).toBe("  1 × no answer within 100 ms")
+    expect(err[1]).toBe("  1 × no response within 100 ms")
   })
 
   it("are routed by path and headers", async () => {

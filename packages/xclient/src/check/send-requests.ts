@@ -33,7 +33,7 @@ export async function sendRequests(
   for (let index = 0; index < count && !signal.aborted; index++) {
     if (index > 0 && intervalMs > 0) await pause(intervalMs, signal)
     const current = routing()
-    if (current === undefined) tally.failed("the route has gone")
+    if (current === undefined) tally.failed("the route was removed")
     else await sendOne(current, requests, request, timeoutMs, tally)
   }
 }

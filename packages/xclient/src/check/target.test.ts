@@ -29,11 +29,11 @@ describe("the target", () => {
   })
 
   it.each<[string, TargetWords, Environment, RegExp]>([
-    ["nothing names a host", {}, PLATFORM, /tell me whom to call/],
+    ["nothing names a host", {}, PLATFORM, /no host to call/],
     ["several are possible", {}, { ...WEB, API_SERVICE_HOST: "1.2.3.4", API_SERVICE_PORT: "1" }, /`api`, `web-app`/],
-    ["ports differ", { host: "web:1", port: 2 }, {}, /say the port once/],
-    ["it is not a host", { host: "a b" }, {}, /is no host/],
-    ["its port is invalid", { host: "web:99999" }, {}, /is no host/],
+    ["ports differ", { host: "web:1", port: 2 }, {}, /pass the port once/],
+    ["it is not a host", { host: "a b" }, {}, /is not a host/],
+    ["its port is invalid", { host: "web:99999" }, {}, /is not a host/],
   ])("is rejected if %s", (_, words, environment, message) => {
     expect(() => targetOf(words, environment, "merlon")).toThrow(message)
   })

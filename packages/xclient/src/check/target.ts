@@ -28,9 +28,9 @@ export function targetOf(words: TargetWords, environment: Environment, mesh: str
   if (said === undefined) return onlyService(words, environment)
   const authority = parseAuthority(said)
   if (authority === undefined)
-    throw new Error(`\`${said}\` is no host; write for example \`web\`, \`web.app\` or \`web:80\``)
+    throw new Error(`\`${said}\` is not a host; write for example \`web\`, \`web.app\` or \`web:80\``)
   if (words.port !== undefined && authority.port !== undefined && words.port !== authority.port) {
-    throw new Error(`\`${said}\` and the port ${words.port} differ; say the port once`)
+    throw new Error(`\`${said}\` and the port ${words.port} differ; pass the port once`)
   }
   const fromMesh = words.host === undefined ? portIn(environment[`${prefixOf(mesh)}_SERVICE_PORT`]) : undefined
   return { host: authority.host, port: words.port ?? authority.port ?? fromMesh ?? DEFAULT_PORT }
@@ -50,10 +50,10 @@ function onlyService({ port }: TargetWords, environment: Environment): Target {
     return [{ host: prefix.toLowerCase().replaceAll("_", "-"), port: servicePort }]
   })
   const [first] = services
-  if (first === undefined) throw new Error("tell me whom to call: `--host web` or `--host web.app --port 8080`")
+  if (first === undefined) throw new Error("no host to call; pass `--host web` or `--host web.app --port 8080`")
   if (services.length > 1) {
     const names = services.map(({ host }) => `\`${host}\``).sort()
-    throw new Error(`the environment knows several Services (${names.join(", ")}); say which one with \`--host\``)
+    throw new Error(`the environment has several Services (${names.join(", ")}); choose one with \`--host\``)
   }
   return { host: first.host, port: port ?? first.port }
 }

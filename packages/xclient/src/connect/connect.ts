@@ -92,7 +92,7 @@ export function startTls(
 ): TLSSocket {
   const { credentials, trust } = material
   // INVARIANT: an empty bundle never reaches node:tls, which would then trust every public authority.
-  if (!trust.bundle.includes("-----BEGIN CERTIFICATE-----")) throw new Error("there is no root to trust")
+  if (!trust.bundle.includes("-----BEGIN CERTIFICATE-----")) throw new Error("there is no trusted root CA")
   if (credentials === undefined) throw new Error("this workload has no certificate")
   return connectTls({
     ...place,
@@ -122,6 +122,6 @@ export function serverError(
   { material, now = Date.now }: ConnectOptions,
 ): string | undefined {
   const certificate = serverCertificate(socket)
-  if (!socket.authorized || certificate === undefined) return "the server is not verified"
+  if (!socket.authorized || certificate === undefined) return "the server's certificate is not verified"
   return verifyServer(certificate, plan.identities, material.trust, now())
 }

@@ -35,7 +35,7 @@ describe("the transport", () => {
   })
 
   it("does not exist if MeshService and server contradict each other", () => {
-    expect(plan("DISABLE", "STRICT", true)).toMatch(/DISABLE and `app\/web-1` takes mutual TLS only \(STRICT\)/)
+    expect(plan("DISABLE", "STRICT", true)).toMatch(/DISABLE, and `app\/web-1` accepts only mutual TLS \(STRICT\)/)
   })
 
   it.each<[ClientTlsMode | undefined, EffectiveMode | undefined]>([
@@ -43,7 +43,7 @@ describe("the transport", () => {
     [undefined, "PERMISSIVE"],
     [undefined, "STRICT"],
   ])("never falls back to plaintext without a certificate (%s, %s)", (client, server) => {
-    expect(plan(client, server, false)).toMatch(/no certificate/)
+    expect(plan(client, server, false)).toMatch(/no valid certificate/)
   })
 
   it("needs no certificate for plaintext", () => {
@@ -51,6 +51,6 @@ describe("the transport", () => {
   })
 
   it("does not exist without an expected identity", () => {
-    expect(plan("DUBBO_MUTUAL", "STRICT", true, [])).toMatch(/nobody is known/)
+    expect(plan("DUBBO_MUTUAL", "STRICT", true, [])).toMatch(/no identity is known/)
   })
 })

@@ -25,16 +25,15 @@ export function planTransport(
   if (cluster.tlsMode === "DISABLE") {
     if (mtlsMode !== "STRICT") return { ok: true, plan: { kind: "plaintext" } }
     return rejected(
-      `a MeshService says mode DISABLE and \`${workload}\` takes mutual TLS only (STRICT); write DUBBO_MUTUAL, or relax the PeerAuthentication`,
+      `a MeshService sets mode DISABLE, and \`${workload}\` accepts only mutual TLS (STRICT); set DUBBO_MUTUAL, or relax the PeerAuthentication`,
     )
   }
   const asked = cluster.tlsMode === "DUBBO_MUTUAL"
   if (!asked && (mtlsMode === undefined || mtlsMode === "DISABLE")) return { ok: true, plan: { kind: "plaintext" } }
   // Fail closed: without a certificate there is no fallback to plaintext, although a PERMISSIVE server would accept it.
-  if (!hasCertificate)
-    return rejected("mutual TLS is called for and this workload has no certificate that is still good")
+  if (!hasCertificate) return rejected("mutual TLS is required, and this workload has no valid certificate")
   // Fail closed: without an expected identity, any server with a certificate of the mesh would be accepted.
-  if (cluster.identities.length === 0) return rejected(`nobody is known who may answer for \`${cluster.name}\``)
+  if (cluster.identities.length === 0) return rejected(`no identity is known that may serve \`${cluster.name}\``)
   return { ok: true, plan: { kind: "mutual", sni: cluster.sni, identities: cluster.identities } }
 }
 

@@ -14,10 +14,10 @@ export function verifyServer(
   now: number,
 ): string | undefined {
   const { spiffeId, serial, notBefore, notAfter } = certificateFacts(certificate.toString())
-  if (spiffeId === undefined) return "the server's certificate names no single SPIFFE identity"
+  if (spiffeId === undefined) return "the server's certificate does not have exactly one SPIFFE identity"
   if (!(notBefore <= now && now < notAfter)) return `the certificate of \`${spiffeId}\` is not valid now`
   if (!identities.includes(spiffeId)) {
-    return `the server is \`${spiffeId}\`, and only ${identities.map(id => `\`${id}\``).join(", ")} may answer`
+    return `the server is \`${spiffeId}\`; expected ${identities.map(id => `\`${id}\``).join(" or ")}`
   }
   if (trust.revokedIdentities.includes(spiffeId)) return `\`${spiffeId}\` is revoked`
   if (trust.revokedSerials.some(revoked => canonicalSerial(revoked) === serial)) {

@@ -36,7 +36,7 @@ export async function ownCall(router: RequestRouter, request: OwnRequest, timeou
   let exchange: RoutedExchange | undefined
   try {
     return await new Promise((resolve, reject) => {
-      const late = () => reject(new CallFailure("too-late", `no answer within ${timeoutMs} ms`))
+      const late = () => reject(new CallFailure("too-late", `no response within ${timeoutMs} ms`))
       timer = setTimeout(late, timeoutMs)
       const collector = new Collector(resolve, reject)
       exchange = new RoutedExchange(collector.listening(router), collector, head)
@@ -117,7 +117,7 @@ class Collector implements Responder {
   }
 
   breakOff(): void {
-    this.#reject(new CallFailure("cut-off", `\`${this.#name}\` closed the connection before its answer was complete`))
+    this.#reject(new CallFailure("cut-off", `\`${this.#name}\` closed the connection before its response was complete`))
   }
 
   informational(): void {}

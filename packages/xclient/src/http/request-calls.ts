@@ -140,14 +140,14 @@ export class RequestCalls {
         if (choice !== undefined) return choice
         // Without the query, which may contain a token: this text goes into logs.
         const [path] = call.target.split("?", 1)
-        throw new CallFailure("no-route", `no route of ${routing.spec.table.host} takes ${call.method} ${path}`)
+        throw new CallFailure("no-route", `no route of ${routing.spec.table.host} matches ${call.method} ${path}`)
       },
       send: ({ cluster, destination }, endpoint, request, { version }, listener, observed) => {
         const current = material()
         const planned = planTransport(cluster, endpoint, current === undefined || current.credentials !== undefined)
         if (!planned.ok) throw new CallFailure("no-transport", planned.reason)
         if (current === undefined && planned.plan.kind === "mutual")
-          throw new CallFailure("no-route", "nothing is known of the mesh's trust yet")
+          throw new CallFailure("no-route", "the trust bundle has not arrived yet")
         observed.sent(endpoint, planned.plan.kind === "mutual" ? "mtls" : inMesh ? "plaintext" : "passthrough")
         const owner = { name: cluster.name, destination }
         const pool = this.#pools.poolFor(endpoint, planned.plan, current ?? NO_MATERIAL, version, owner)

@@ -116,7 +116,7 @@ describe("a request with a time limit", () => {
     vi.advanceTimersByTime(4_999)
     expect(told).toEqual(["sent to a"])
     vi.advanceTimersByTime(3_600_000)
-    expect(told).toEqual(["sent to a", "aborted at a", "replied 504 `web` did not answer within 5000 ms"])
+    expect(told).toEqual(["sent to a", "aborted at a", "replied 504 `web` did not respond within 5000 ms"])
     expect(outstanding()).toBe(0)
   })
 
@@ -150,7 +150,7 @@ describe("an attempt with a time limit", () => {
     expect(told).toEqual(["sent to a", "aborted at a", "sent to b"])
     expect(outstanding()).toBe(1)
     vi.advanceTimersByTime(1_000)
-    expect(told.slice(3)).toEqual(["aborted at b", "replied 504 `web` did not answer within 1000 ms"])
+    expect(told.slice(3)).toEqual(["aborted at b", "replied 504 `web` did not respond within 1000 ms"])
     expect(outstanding()).toBe(0)
   })
 

@@ -66,13 +66,13 @@ const BACKOFF_MS = 25
 const NO_TRAILERS: FieldPairs = []
 
 const FAILURES: { readonly [failure in UpstreamFailure]: { readonly code: CallFailureCode; readonly text: string } } = {
-  connect: { code: "unreachable", text: "accepts no connection, or did not prove who it is" },
+  connect: { code: "unreachable", text: "accepts no connection, or did not prove its identity" },
   "connect-timeout": { code: "unreachable", text: "took too long to connect" },
   "pending-full": { code: "too-many", text: "has too many requests waiting" },
-  refused: { code: "unreachable", text: "did not take the request" },
-  reset: { code: "cut-off", text: "closed the connection before it answered" },
+  refused: { code: "unreachable", text: "rejected the request" },
+  reset: { code: "cut-off", text: "closed the connection before it responded" },
   protocol: { code: "cut-off", text: "answered with something that is not HTTP" },
-  "response-timeout": { code: "too-late", text: "took too long to answer" },
+  "response-timeout": { code: "too-late", text: "took too long to respond" },
 }
 
 export class RoutedExchange implements Exchange, UpstreamListener {
@@ -209,7 +209,7 @@ export class RoutedExchange implements Exchange, UpstreamListener {
     else if (failure === "reset" || failure === "protocol") this.#attempt?.judged("5xx")
     else if (failure === "response-timeout") this.#attempt?.judged("gateway")
     if (this.responseStarted) {
-      this.#observed.failed(new CallFailure("cut-off", `\`${this.#choice?.name}\` broke off its response`))
+      this.#observed.failed(new CallFailure("cut-off", `\`${this.#choice?.name}\` aborted its response`))
       this.#responder.breakOff("failed")
       return
     }
@@ -351,7 +351,7 @@ export class RoutedExchange implements Exchange, UpstreamListener {
   }
 
   #timeOut(limitMs: number): void {
-    const failure = new CallFailure("too-late", `\`${this.#choice?.name}\` did not answer within ${limitMs} ms`)
+    const failure = new CallFailure("too-late", `\`${this.#choice?.name}\` did not respond within ${limitMs} ms`)
     const reply = this.#failed(failure)
     if (!this.responseStarted) {
       this.#reply(reply)

@@ -26,7 +26,7 @@ export class MeshMember {
   readonly #enrolment: Enrolment
   readonly #calls: WorkloadCalls
   #trustSince = 0
-  #trouble = "the control plane has not answered yet"
+  #trouble = "the control plane has not responded yet"
 
   constructor(options: MeshMemberOptions) {
     const { bootstrap, connectTimeoutMs } = options

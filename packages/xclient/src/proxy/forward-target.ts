@@ -24,7 +24,7 @@ export function forwardTarget({ method, scheme, host = "", target }: Asked): For
   }
   // RFC 9110 section 4.2.5: a fragment is never sent.
   if (scheme !== "http" || authority === undefined || target.includes("#"))
-    throw new CallFailure("bad-request", "this is a forward proxy: ask it for `http://HOST/PATH`, or by CONNECT")
+    throw new CallFailure("bad-request", "this is a forward proxy: request `http://HOST/PATH`, or use CONNECT")
   return { host: authority.host, port: authority.port ?? HTTP_PORT }
 }
 

@@ -96,7 +96,7 @@ export class ForwardedExchange implements Exchange {
   }
 
   timedOut(who: "client" | "server"): void {
-    if (this.#routed === undefined) this.#fail(new CallFailure("too-late", "nobody said in time where it goes"))
+    if (this.#routed === undefined) this.#fail(new CallFailure("too-late", "its routes did not arrive in time"))
     else this.#routed.timedOut(who)
   }
 
@@ -140,7 +140,7 @@ export class ForwardedExchange implements Exchange {
   #late(answerMs: number): void {
     if (this.responseStarted) return
     this.#routed?.abort()
-    this.#fail(new CallFailure("too-late", `no answer within ${answerMs} ms`))
+    this.#fail(new CallFailure("too-late", `no response within ${answerMs} ms`))
   }
 
   #fail(failure: CallFailure): void {

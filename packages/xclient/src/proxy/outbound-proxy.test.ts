@@ -293,19 +293,19 @@ describe("gets the reason why there is no response", () => {
 
   it("for a host outside of the mesh", async () => {
     expect(await status(await start(), "http://example.test/")).toMatch(
-      /is no host of the mesh.*--allow-external[\s\S]*502$/,
+      /is not in the mesh.*--allow-external[\s\S]*502$/,
     )
   })
 
   it("while it is unknown whether the host is in the mesh, even if other hosts are allowed", async () => {
     filled = new TestBook({ answersAbsent: false })
     const port = await start({ allowExternal: true, limits: { routeMs: 20 } })
-    expect(await status(port, "http://web/")).toMatch(/has not said yet[\s\S]*503$/)
+    expect(await status(port, "http://web/")).toMatch(/has not sent the routes[\s\S]*503$/)
   })
 
   it("for a server with another identity", async () => {
     const server = await web({ identity: "spiffe://cluster.local/ns/app/sa/other" })
-    expect(await status(await start(), "http://web/")).toMatch(/only `.*web` may answer[\s\S]*503$/)
+    expect(await status(await start(), "http://web/")).toMatch(/expected `.*web`[\s\S]*503$/)
     expect(server.seen).toEqual([])
   })
 
@@ -329,7 +329,7 @@ describe("gets the reason why there is no response", () => {
     await filled.set("web:80", { ...routes, table: { ...table, routes: [] } })
     const port = await start({ log })
     await curl(port, "http://web/a?token=secret", "http://example.test/b?token=secret")
-    expect(lines).toMatchObject([expect.stringContaining("takes GET /a"), expect.stringContaining("example.test/b")])
+    expect(lines).toMatchObject([expect.stringContaining("matches GET /a"), expect.stringContaining("example.test/b")])
     expect(lines.join()).not.toContain("secret")
   })
 
@@ -354,9 +354,9 @@ describe("with --allow-external", () => {
     filled = new TestBook({ answersAbsent: false, followsPolicy: true })
     const port = await start({ allowExternal: true, limits: { routeMs: 20 } })
     const call = () => curl(port, "-w", "%{http_code}", `http://127.0.0.1:${outside.endpoint.port}/x`)
-    expect(await call()).toMatch(/has not said yet[\s\S]*503$/)
+    expect(await call()).toMatch(/has not sent the routes[\s\S]*503$/)
     await filled.setPolicy({ mode: "ALLOW_ANY", mtls: ["127.0.0.0/24"] })
-    expect(await call()).toMatch(/has not said yet[\s\S]*503$/)
+    expect(await call()).toMatch(/has not sent the routes[\s\S]*503$/)
     await filled.setPolicy({ mode: "ALLOW_ANY", mtls: ["127.0.1.0/24"] })
     expect(await call()).toBe("outside GET /x200")
   })

@@ -152,10 +152,10 @@ export class OutboundProxy {
     const { mesh } = this.#options
     if (!isAllowed)
       throw new CallFailure("other-user", `only root and the user that the ${mesh} proxy runs as may call through it`)
-    if (this.#active > this.#limits.active) throw new CallFailure("too-many", "too many requests are under way")
+    if (this.#active > this.#limits.active) throw new CallFailure("too-many", "too many concurrent requests")
     if (method === "CONNECT" && hasContent(framing)) throw new CallFailure("bad-request", "CONNECT has no content")
     if ((headers.get("via") ?? []).some(via => via.includes(this.#pseudonym)))
-      throw new CallFailure("bad-request", "the request came from here; it goes in circles")
+      throw new CallFailure("bad-request", "the request came from this proxy: it loops")
   }
 
   #routerFor(head: RequestHead): RequestRouter | Promise<RequestRouter> {
@@ -205,14 +205,11 @@ export class OutboundProxy {
   #routingOf(name: string, answer: RouteAnswer): HostRouting | undefined {
     // Fail closed: while it is unknown whether the host is in the mesh, it is not called as an external one.
     if (answer === "unknown" && !this.#isOutside(name))
-      throw new CallFailure("route-unknown", `the control plane has not said yet how to reach ${name}`)
+      throw new CallFailure("route-unknown", `the control plane has not sent the routes of ${name} yet`)
     if (answer instanceof HostRouting) return answer
     if (this.#options.book.policy?.isRegistryOnly === true) throw CallFailure.registryOnly(name)
     if (this.#options.allowExternal) return undefined
-    throw new CallFailure(
-      "not-in-mesh",
-      `${name} is no host of the mesh; \`--allow-external\` lets such requests through`,
-    )
+    throw new CallFailure("not-in-mesh", `${name} is not in the mesh; \`--allow-external\` allows such requests`)
   }
 
   /** While the control plane is down, the outbound policy decides about addresses. It contains no names. */
@@ -224,7 +221,7 @@ export class OutboundProxy {
 
   #failed({ status, code, message }: CallFailure, head: RequestHead): LocalReply {
     const { mesh, log } = this.#options
-    log.info({ url: shownTarget(head), code, why: message }, "a request was not answered")
+    log.info({ url: shownTarget(head), code, why: message }, "a request failed")
     return { status, body: `${mesh}: ${message}\n`, fields: [[`x-${mesh}-failure`, code]] }
   }
 }

@@ -77,14 +77,14 @@ it("are not used if a character was changed", async () => {
   const { book } = new TestBook({ answersAbsent: false })
   await new KeptRoutes(book, folder, log).close()
   expect(book.ask("10.96.0.9:80")).toBe("unknown")
-  expect(warnings).toEqual(["the routes on disk cannot be used; starting without"])
+  expect(warnings).toEqual(["the routes on disk cannot be used; starting without them"])
 })
 
 it("are skipped if the disk cannot be written", async () => {
   rmSync(folder, { recursive: true })
   writeFileSync(folder, "a file in place of the folder")
   await learn()
-  expect(warnings).toEqual(["the routes could not be kept for the next start"])
+  expect(warnings).toEqual(["the routes could not be saved for the next start"])
 })
 
 it("include the outbound policy, without a version, so that it is requested again", async () => {

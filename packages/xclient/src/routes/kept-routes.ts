@@ -70,7 +70,7 @@ export class KeptRoutes {
       try {
         await writeCheckedFileLater(this.#folder, NAME, JSON.stringify(this.#stored()))
       } catch (error) {
-        this.#log.warn({ error: messageOf(error) }, "the routes could not be kept for the next start")
+        this.#log.warn({ error: messageOf(error) }, "the routes could not be saved for the next start")
       }
     })
   }
@@ -105,7 +105,7 @@ export class KeptRoutes {
       if (policy !== undefined) this.#book.policy?.set(decodeOutboundPolicy(Buffer.from(policy, "base64")), "")
       this.#book.restore(routes.map(readRoute))
     } catch (error) {
-      this.#log.warn({ error: messageOf(error) }, "the routes on disk cannot be used; starting without")
+      this.#log.warn({ error: messageOf(error) }, "the routes on disk cannot be used; starting without them")
     }
   }
 }

@@ -22,7 +22,7 @@ export class OutboundPolicy {
     for (const text of mtls) {
       const block = parseCidr(text)
       // Fail closed: addresses of a skipped block could be called in plaintext.
-      if (block === undefined) throw new Error(`\`${text}\` is no address and no CIDR block`)
+      if (block === undefined) throw new Error(`\`${text}\` is neither an address nor a CIDR block`)
       blocks.entry(block, () => true)
     }
     return blocks

@@ -21,7 +21,7 @@ import type { OutboundPolicy } from "./outbound-policy.js"
 
 type Update = Parameters<Subscription["apply"]>[0]
 
-/** `unknown`: the control plane has not answered yet. `absent`: it has, and there is no such host and port. */
+/** `unknown`: the control plane has not responded yet. `absent`: it has, and there is no such host and port. */
 export type RouteAnswer = HostRouting | "unknown" | "absent"
 
 interface Entry {

@@ -68,11 +68,11 @@ export class Channel {
         if (isTls && this.#connection === undefined) session.forget()
         failed(reasonOf(error))
       })
-      socket.once("close", () => failed("it was closed before the control plane had proven itself"))
+      socket.once("close", () => failed("it was closed before the control plane was verified"))
       socket.once("secureConnect", () => {
         // INVARIANT: `rejectUnauthorized` has already checked this. Fails closed if that ever changes.
-        if (!socket.authorized) socket.destroy(new Error("the control plane has not proven itself"))
-        else if (socket.alpnProtocol !== "h2") socket.destroy(new Error("who listens there speaks no HTTP/2"))
+        if (!socket.authorized) socket.destroy(new Error("the control plane is not verified"))
+        else if (socket.alpnProtocol !== "h2") socket.destroy(new Error("the server does not support HTTP/2"))
         else {
           this.#connection = new GrpcConnection({ socket, authority: serverName, token, limits, leaving })
           resolve()
@@ -102,7 +102,7 @@ export class Channel {
   call(path: string, user: CallUser, withinMs?: number): Call {
     const call = this.#connection?.call(path, this.#watched(user), withinMs)
     if (call instanceof Call) return call
-    throw MeshCallError.of(call?.code, call?.message ?? "there is no connection")
+    throw MeshCallError.of(call?.code, call?.message ?? "not connected")
   }
 
   /**
@@ -154,7 +154,7 @@ function endOf(socket: TLSSocket): number {
 function readToken({ token = "" }: Proof): string | undefined {
   const trimmed = token.trim()
   if (trimmed === "") return undefined
-  if (!TOKEN.test(trimmed)) throw new Error("the token holds characters that no token has")
+  if (!TOKEN.test(trimmed)) throw new Error("the token contains invalid characters")
   return trimmed
 }
 
@@ -164,7 +164,7 @@ function securityOf(
 ): { readonly context: SecureContext; readonly terms: SessionTerms } {
   const bundle = trustBundle()
   // Fail closed: without a trust bundle, Node would trust public roots.
-  if (bundle.trim() === "") throw new Error("there is no trust bundle to know the control plane by")
+  if (bundle.trim() === "") throw new Error("there is no trust bundle to verify the control plane with")
   const bare = { address, serverName, trustBundle: bundle, certificateChain: "" }
   const bareContext = () => session.context(bare, () => secured(bundle))
   if (certificate === undefined) return { context: bareContext(), terms: bare }
@@ -174,7 +174,7 @@ function securityOf(
     return { context: session.context(terms, () => secured(bundle, { key: privateKey, cert: chain })), terms }
   } catch (error) {
     if (token === undefined) throw error
-    log.warn({ error: messageOf(error) }, "the certificate cannot be used; going by the token alone")
+    log.warn({ error: messageOf(error) }, "the certificate cannot be used; authenticating with the token alone")
     return { context: bareContext(), terms: bare }
   }
 }
@@ -197,7 +197,7 @@ export async function callOnce<Request, Response>(
   const channel = new Channel(options)
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    const error = new MeshCallError("DEADLINE_EXCEEDED", `no answer within ${callMs} ms`)
+    const error = new MeshCallError("DEADLINE_EXCEEDED", `no response within ${callMs} ms`)
     timer = setTimeout(() => reject(error), callMs)
   })
   try {
@@ -219,12 +219,12 @@ async function answerOf<Request, Response>(
     let first: Buffer | undefined
     const user: CallUser = {
       message(bytes) {
-        if (first !== undefined) reject(new MeshCallError("INTERNAL", "there is more than one answer"))
+        if (first !== undefined) reject(new MeshCallError("INTERNAL", "there is more than one response"))
         first = bytes
       },
       ended({ code, message }) {
         if (code !== "OK") reject(MeshCallError.of(code, message))
-        else if (first === undefined) reject(new MeshCallError("INTERNAL", "the answer is empty"))
+        else if (first === undefined) reject(new MeshCallError("INTERNAL", "the response is empty"))
         else resolve(first)
       },
     }
@@ -235,6 +235,6 @@ async function answerOf<Request, Response>(
   try {
     return responseDeserialize(answer)
   } catch (error) {
-    throw new MeshCallError("INTERNAL", `the answer cannot be read: ${messageOf(error)}`)
+    throw new MeshCallError("INTERNAL", `the response cannot be read: ${messageOf(error)}`)
   }
 }

@@ -35,7 +35,7 @@ export interface DeltaStreamOptions extends ChannelOptions {
 const WAITING_UPDATES = 64
 const REASON_LENGTH = 2_048
 const INVALID_ARGUMENT = 3
-const LEAVING: CallEnd = { code: "UNAVAILABLE", message: "the control plane is going away" }
+const LEAVING: CallEnd = { code: "UNAVAILABLE", message: "the control plane is shutting down" }
 
 export class DeltaStream {
   readonly ended: Promise<StreamEnd>
@@ -69,7 +69,7 @@ export class DeltaStream {
     this.#connect = setTimeout(() => {
       if (!this.channel.connected) this.close(`no connection within ${limits.connectMs} ms`)
     }, limits.connectMs)
-    this.#answer = setTimeout(() => this.close("the control plane does not answer"), limits.answerMs)
+    this.#answer = setTimeout(() => this.close("the control plane does not respond"), limits.answerMs)
     void this.channel.ready.then(() => this.#begin()).catch((error: unknown) => this.close(reasonOf(error)))
   }
 
@@ -153,7 +153,7 @@ export class DeltaStream {
     onAnswer()
     this.#waiting += 1
     if (this.#waiting > WAITING_UPDATES) {
-      this.close("updates come faster than they can be applied")
+      this.close("updates arrive faster than they can be applied")
       return
     }
     void queue

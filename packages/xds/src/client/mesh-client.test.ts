@@ -181,7 +181,7 @@ describe("a client that loses the control plane", () => {
     const { port } = rig.server
     const { source, authority } = rig
     await rig.server.drain()
-    await until(() => expect(each.connections.at(-1)?.[1]).toMatch(/UNAVAILABLE: the control plane is going away/))
+    await until(() => expect(each.connections.at(-1)?.[1]).toMatch(/UNAVAILABLE: the control plane is shutting down/))
     await serve({ port, source, authority })
     await connected(each)
   })
@@ -272,7 +272,7 @@ describe("a client that cannot connect", () => {
   it("notices a control plane that accepts the stream and never answers", async () => {
     rig.state.tokens = "hanging"
     const each = client({ limits: { answerMs: 1_000 } })
-    await until(() => expect(JSON.stringify(each.logged)).toContain("the control plane does not answer"))
+    await until(() => expect(JSON.stringify(each.logged)).toContain("the control plane does not respond"))
     rig.state.tokens = "working"
     await connected(each)
   })

@@ -86,7 +86,7 @@ export class MeshClient {
     // Without a stream, the next one sends the new metadata anyway.
     if (this.#stream === undefined) return
     this.#reopening = true
-    this.#stream.close("there is something new to say")
+    this.#stream.close("the stream has new metadata")
   }
 
   /** Returns a function that removes the listener. */
@@ -182,7 +182,7 @@ export class MeshClient {
         },
       })
     } catch (error) {
-      log.warn({ error: messageOf(error) }, "what was seen cannot be told")
+      log.warn({ error: messageOf(error) }, "observations cannot be reported")
     } finally {
       this.#observingFrom = 0
     }

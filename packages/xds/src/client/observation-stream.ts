@@ -60,7 +60,7 @@ export class ObservationStream {
       const inquiry = readInquiry(observe.responseDeserialize(bytes).content)
       if (inquiry !== undefined) this.#conversation.onInquiry(inquiry)
     } catch (error) {
-      this.#options.log.warn({ error: messageOf(error) }, "the control plane asked what cannot be read")
+      this.#options.log.warn({ error: messageOf(error) }, "a query of the control plane cannot be read")
       this.#end(true)
     }
   }

@@ -10,7 +10,7 @@ export function readUpdate(response: DeltaDiscoveryResponse): Update {
   const { typeUrl, systemVersionInfo, removedResources } = response
   const seen = new Set<string>()
   const once = (name: string) => {
-    if (seen.has(name)) throw new Error(`the update names \`${name}\` twice`)
+    if (seen.has(name)) throw new Error(`the update contains \`${name}\` twice`)
     seen.add(name)
   }
   const resources = response.resources.map(({ name, version, resource }): VersionedResource => {

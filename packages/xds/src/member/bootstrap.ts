@@ -52,14 +52,14 @@ const MAX_BYTES = 65_536
 const hostAndPort: Read<string> = (value, path) => {
   const port = Number(/^(?:\[[0-9a-fA-F:]+\]|[^:\s]+):(\d{1,5})$/.exec(someText(value, path))?.[1])
   if (port >= 1 && port <= 65_535) return someText(value, path)
-  throw wrong(path, "must have the form HOST:PORT, as `127.0.0.1:15012`", value)
+  throw wrong(path, "must have the form HOST:PORT, such as `127.0.0.1:15012`", value)
 }
 
 /** Separated by commas, as Kubernetes formats the addresses of a Pod. */
 const addresses: Read<readonly string[]> = (value, path) => {
   const list = someText(value, path).split(",")
   if (list.every(address => isIP(address) !== 0)) return list
-  throw wrong(path, "must be addresses, as `::1,10.0.0.7`", value)
+  throw wrong(path, "must be addresses, such as `::1,10.0.0.7`", value)
 }
 
 const probeSettings = settings({
@@ -74,7 +74,7 @@ const probeSettings = settings({
 const probe: Read<ApplicationProbe> = (value, at) => {
   const { kind, command, port, path, ...times } = probeSettings(value, at)
   if (kind === "command") {
-    if (command.length === 0) throw wrong(`${at}.command`, "must name a program, as `[pg_isready]`", command)
+    if (command.length === 0) throw wrong(`${at}.command`, "must name a program, such as `[pg_isready]`", command)
     return { kind, command, ...times }
   }
   const asked = whole(1, 65_535)(port, `${at}.port`)

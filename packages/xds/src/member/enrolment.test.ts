@@ -65,7 +65,7 @@ it("retries after a rejection, and reports that there are no credentials", async
   const { enrolment, used, warnings } = rig({ rejections: 1 })
   await enrolment.start()
   expect(used).toHaveLength(1)
-  expect(warnings).toEqual(["cannot get a certificate; there is none"])
+  expect(warnings).toEqual(["cannot get a certificate (none so far); retrying"])
 })
 
 it("requests nothing while its certificate is new", async () => {
@@ -135,7 +135,7 @@ it.each([
     expect(used).toEqual([first])
     expect(enrolment.credentials).toEqual(first)
     expect(errors.at(-1)).toMatch(
-      /^the one offered is good from .* to .*, and here it is .*; set the clock that is wrong$/,
+      /^the offered certificate is valid from .* to .*, and the local time is .*; correct the wrong clock$/,
     )
     wrong = 0
     await vi.advanceTimersByTimeAsync(120_000)

@@ -95,9 +95,9 @@ export class Enrolment {
         return
       } catch (error) {
         const left =
-          this.#credentials === undefined ? "there is none" : `the current one expires ${this.#ends(this.#credentials)}`
+          this.#credentials === undefined ? "none so far" : `the current one expires ${this.#ends(this.#credentials)}`
         const message = messageOf(error)
-        this.#options.logger.warn({ error: message }, `cannot get a certificate; ${left}`)
+        this.#options.logger.warn({ error: message }, `cannot get a certificate (${left}); retrying`)
         await this.#pause(wait * (0.5 + this.#random() / 2))
       }
     }
@@ -110,7 +110,7 @@ export class Enrolment {
     this.#rejectWorse(credentials)
     await this.#options.use(credentials)
     this.#credentials = credentials
-    this.#options.logger.info({ until: this.#ends(credentials) }, "holding a certificate")
+    this.#options.logger.info({ until: this.#ends(credentials) }, "got a certificate")
     this.#await(this.#leastWait(credentials))
   }
 
@@ -120,7 +120,7 @@ export class Enrolment {
     const { notBefore, notAfter } = this.#factsOf(offered)
     const [from, to, here] = [notBefore, notAfter, this.#now()].map(time => new Date(time).toISOString())
     throw new Error(
-      `the one offered is good from ${from} to ${to}, and here it is ${here}; set the clock that is wrong`,
+      `the offered certificate is valid from ${from} to ${to}, and the local time is ${here}; correct the wrong clock`,
     )
   }
 

@@ -24,6 +24,6 @@ export function readCheckedFile(folder: string, name: string): string | undefine
   const end = written.indexOf("\n")
   const text = written.slice(end + 1)
   if (end < 0 || written.slice(0, end) !== digestLine(text))
-    throw new Error(`\`${join(folder, name)}\` does not match its checksum; remove it to start anew`)
+    throw new Error(`\`${join(folder, name)}\` does not match its checksum; remove it to start without it`)
   return text
 }

@@ -4,7 +4,7 @@
 export async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no outcome within ${milliseconds} ms`)), milliseconds)
+    timer = setTimeout(() => reject(new Error(`no result within ${milliseconds} ms`)), milliseconds)
   })
   try {
     return await Promise.race([work, late])

@@ -38,7 +38,7 @@ const NO_PROOF: StreamError = {
 
 const NO_LONGER: StreamError = {
   code: "UNAUTHENTICATED",
-  message: "the certificate leads to a root that is trusted no more; send a service-account token",
+  message: "the certificate leads to a root that is no longer trusted; send a service-account token",
 }
 
 export class Authenticator {
@@ -88,15 +88,15 @@ export class Authenticator {
     const { limits, verifyToken, log } = this.#options
     if (token.length > limits.tokenLength) return { code: "UNAUTHENTICATED", message: "the token is too long" }
     const release = await this.#tokenChecks.enter()
-    if (release === undefined) return exhausted("too many tokens are being verified; try again")
+    if (release === undefined) return exhausted("too many tokens are being verified; retry")
     try {
       const caller = await within(limits.proofMs, verifyToken(token))
       if (caller !== undefined) return { caller }
-      return { code: "UNAUTHENTICATED", message: "the service-account token is not valid; read it anew and try again" }
+      return { code: "UNAUTHENTICATED", message: "the service-account token is not valid; read it again and retry" }
     } catch (error) {
       // Fail closed: an unverified token is not accepted.
       log.warn({ error: messageOf(error) }, "a token could not be verified")
-      return { code: "UNAVAILABLE", message: "the token could not be verified now; try again" }
+      return { code: "UNAVAILABLE", message: "the token could not be verified now; retry" }
     } finally {
       release()
     }

@@ -113,7 +113,7 @@ export abstract class AuthenticatedStream<Request> implements OpenStream, CallUs
       return
     }
     this.#firstRequest = setTimeout(
-      () => this.end({ code: "DEADLINE_EXCEEDED", message: "no request came on the stream" }),
+      () => this.end({ code: "DEADLINE_EXCEEDED", message: "no request arrived on the stream" }),
       this.context.limits.firstRequestMs,
     )
     this.#proofEnds = this.#endWithProof(authenticated.caller)
@@ -143,7 +143,7 @@ export abstract class AuthenticatedStream<Request> implements OpenStream, CallUs
     let timer: NodeJS.Timeout | undefined
     const look = (): void => {
       const left = expiresAt - this.context.now()
-      if (left <= 0) this.end({ code: "UNAUTHENTICATED", message: "the token has ended; come again with a new one" })
+      if (left <= 0) this.end({ code: "UNAUTHENTICATED", message: "the token has expired; reconnect with a new one" })
       else timer = setTimeout(look, Math.min(left, LONGEST_TIMER_MS)).unref()
     }
     look()
@@ -152,7 +152,7 @@ export abstract class AuthenticatedStream<Request> implements OpenStream, CallUs
 
   #failed(error: unknown): void {
     this.context.log.error({ error: messageOf(error), ...this.logFields }, "a stream failed")
-    this.end({ code: "INTERNAL", message: "the control plane failed on this stream; connect again" })
+    this.end({ code: "INTERNAL", message: "the control plane failed on this stream; reconnect" })
   }
 
   #dispose(): void {
@@ -164,7 +164,7 @@ export abstract class AuthenticatedStream<Request> implements OpenStream, CallUs
     try {
       this.onEnd()
     } catch (error) {
-      this.context.log.error({ error: messageOf(error), ...this.logFields }, "what belonged to a stream did not close")
+      this.context.log.error({ error: messageOf(error), ...this.logFields }, "a resource of a stream could not be closed")
     }
   }
 }

@@ -23,7 +23,7 @@ export class CallerCount {
     if (authenticated === undefined) return undefined
     const { trustDomain, namespace, serviceAccount } = authenticated.caller
     const caller = [trustDomain, namespace, serviceAccount, remoteKey(peerAddress) ?? peerAddress].join("/")
-    if (!this.#streams.take(caller)) return exhausted(`at most ${this.#limits.streamsPerCaller} streams of one caller`)
+    if (!this.#streams.take(caller)) return exhausted(`at most ${this.#limits.streamsPerCaller} streams per caller`)
     this.#open.set(stream, { caller, bytes: 0 })
     return undefined
   }
@@ -38,7 +38,7 @@ export class CallerCount {
     own.bytes = bytes
     const { subscriptionBytesPerCaller: most } = this.#limits
     return this.#bytes.held(own.caller) > most
-      ? exhausted(`the subscriptions of one caller may take ${most} bytes`)
+      ? exhausted(`the subscriptions of one caller may use at most ${most} bytes`)
       : undefined
   }
 

@@ -115,7 +115,7 @@ describe("a caller", () => {
     rig.state.tokensEnd = Date.now() + 300
     const stream = connect({ token: "good:orders-1" }).delta()
     stream.send({ node: NODE, typeUrl: TYPE, resourceNamesSubscribe: ["*"] })
-    expect(await stream.ended()).toMatch(/^UNAUTHENTICATED: the token has ended/)
+    expect(await stream.ended()).toMatch(/^UNAUTHENTICATED: the token has expired/)
     rig.state.tokensEnd = Date.now() + 3_600_000
     await subscribed()
   })
@@ -293,7 +293,7 @@ it("signs nothing on an old connection whose root is no longer trusted", async (
   expect((await client.unary(signCertificate, request)).certificateChain).toBe("chain 3 0")
   rig.state.clientTrustBundle = new TestAuthority().bundle
   rig.server.credentialsChanged()
-  await expect(client.unary(signCertificate, request)).rejects.toThrow(/^UNAUTHENTICATED: .*trusted no more/)
+  await expect(client.unary(signCertificate, request)).rejects.toThrow(/^UNAUTHENTICATED: .*no longer trusted/)
 })
 
 it("periodically checks connected callers again", async () => {
@@ -318,7 +318,7 @@ describe("a recheck ends the streams of", () => {
       ({ state }) => {
         state.clientTrustBundle = new TestAuthority().bundle
       },
-      /^UNAUTHENTICATED: .*trusted no more/,
+      /^UNAUTHENTICATED: .*no longer trusted/,
     ],
   ])("%s, and no others", async (_, change, expected) => {
     const credentials = rig.authority.workload()
@@ -345,7 +345,7 @@ describe("a drain", () => {
   it("asks all clients to reconnect elsewhere, and ends when they have left", async () => {
     const { stream } = await subscribed()
     const drained = rig.server.drain()
-    expect(await stream.ended()).toMatch(/^UNAVAILABLE: the control plane is going away/)
+    expect(await stream.ended()).toMatch(/^UNAVAILABLE: the control plane is shutting down/)
     clients.splice(0).map(({ client }) => client.close())
     await drained
     const late = connect({ token: "good:orders-1" }).delta()

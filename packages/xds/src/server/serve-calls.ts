@@ -61,7 +61,7 @@ export function proxyService(context: ServerContext, { sign, report }: ProxyCall
     "Report",
     reportMethod,
     async (caller, { nodeId, unknownKeys }) => {
-      if (unknownKeys.length > REPORTED_KEYS) return invalid(`at most ${REPORTED_KEYS} keys at once`)
+      if (unknownKeys.length > REPORTED_KEYS) return invalid(`at most ${REPORTED_KEYS} keys per call`)
       if (nodeId.length > limits.nameLength) return invalid("`node_id` is too long")
       if (unknownKeys.some(id => id.length > KEY_SET_ID_LENGTH)) return invalid("a name is too long")
       report(caller, nodeId, unknownKeys)
@@ -101,7 +101,7 @@ export function proxyService(context: ServerContext, { sign, report }: ProxyCall
       if ("code" in message) return message
       const request = decoded(method, message)
       if (request === undefined) return invalid("the message cannot be read")
-      if (pending >= limits.pendingCalls) return exhausted("too many calls at once; try again")
+      if (pending >= limits.pendingCalls) return exhausted("too many concurrent calls; retry")
       pending += 1
       try {
         return await within(limits.callMs, work(authenticated.caller, request))
@@ -110,7 +110,7 @@ export function proxyService(context: ServerContext, { sign, report }: ProxyCall
       }
     } catch (error) {
       context.log.error({ error: messageOf(error), method: method.path }, "a call failed")
-      return { code: "INTERNAL", message: "the control plane failed on this call; try again" }
+      return { code: "INTERNAL", message: "the control plane failed on this call; retry" }
     }
   }
 
@@ -139,7 +139,7 @@ class SingleMessage implements CallUser {
     this.received = new Promise(resolve => {
       this.#tell = resolve
     })
-    const late: StreamError = { code: "DEADLINE_EXCEEDED", message: "no request came in time" }
+    const late: StreamError = { code: "DEADLINE_EXCEEDED", message: "no request arrived in time" }
     this.#late = setTimeout(() => this.#tell(late), waitMs).unref()
     call.user = this
     if (call.over) this.closed()
@@ -148,12 +148,12 @@ class SingleMessage implements CallUser {
 
   message(bytes: Buffer): void {
     if (this.#message === undefined) this.#message = bytes
-    else this.#tell(invalid("one message is taken, and another came"))
+    else this.#tell(invalid("only one message is allowed"))
   }
 
   ended(): void {
     clearTimeout(this.#late)
-    this.#tell(this.#message ?? invalid("no message came"))
+    this.#tell(this.#message ?? invalid("no message arrived"))
   }
 
   writable(): void {

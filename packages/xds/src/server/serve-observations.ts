@@ -64,7 +64,7 @@ export class ObservedStream extends AuthenticatedStream<ObservationMessage> {
   #ask(inquiry: Inquiry): void {
     if (this.isOver) return
     if (this.call.waiting > MAX_UNREAD) {
-      this.end(exhausted("what is asked on this stream is not read"))
+      this.end(exhausted("the client does not read the queries on this stream"))
       return
     }
     this.call.send([observe.responseSerialize(create(InquirySchema, { content: writeInquiry(inquiry) }))])

@@ -101,7 +101,7 @@ export class ServedStream<Request extends DiscoveryRequests, Plain extends Plain
 
   overdue(typeUrl: string): void {
     const node = this.#nodeId
-    this.context.log.warn({ node, typeUrl }, "a client has not answered an update in time")
+    this.context.log.warn({ node, typeUrl }, "a client has not acknowledged an update in time")
     this.context.observe.overdue?.(typeUrl, node)
   }
 

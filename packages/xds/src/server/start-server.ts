@@ -31,7 +31,7 @@ import { ServedStream } from "./serve-stream.js"
 import type { OpenStream, ServerContext } from "./server-context.js"
 import type { StreamError } from "./stream-error.js"
 
-const GOING: StreamError = { code: "UNAVAILABLE", message: "the control plane is going away; connect again" }
+const GOING: StreamError = { code: "UNAVAILABLE", message: "the control plane is shutting down; reconnect" }
 
 export async function startServer(options: MeshServerOptions): Promise<RunningServer> {
   const limits: ServerLimits = { ...DEFAULT_SERVER_LIMITS, ...options.limits }
@@ -81,7 +81,7 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
   const { observations } = options
   const listening = (call: GrpcCall): void => {
     if (observations === undefined) {
-      call.finish("UNIMPLEMENTED", "nobody listens here")
+      call.finish("UNIMPLEMENTED", "this server accepts no observations")
       return
     }
     const stream = new ObservedStream(context, observations, call)
@@ -103,7 +103,7 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
     limits,
     serve(call) {
       const method = methods.get(call.path)
-      if (method === undefined) call.finish("UNIMPLEMENTED", "there is no such method here")
+      if (method === undefined) call.finish("UNIMPLEMENTED", "unknown method")
       else method(call)
     },
   })
@@ -121,7 +121,7 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
       } catch (error) {
         // Fail closed: a client that cannot be checked again is disconnected, and may authenticate again.
         log.error({ error: messageOf(error) }, "a caller could not be checked again")
-        stream.end({ code: "INTERNAL", message: "the control plane failed on this stream; connect again" })
+        stream.end({ code: "INTERNAL", message: "the control plane failed on this stream; reconnect" })
       }
     }
   }

@@ -110,14 +110,15 @@ function loadMaterial(material: TlsMaterial, revoked: RevocationSet, ticketSecre
   if (leaf === undefined) throw new MaterialError("no-certificate", "the certificate chain holds no certificate")
   try {
     if (!leaf.checkPrivateKey(createPrivateKey(privateKey)))
-      throw new MaterialError("wrong-key", "the private key is another one's")
+      throw new MaterialError("wrong-key", "the private key does not belong to the certificate")
     createSecureContext({ cert: certificateChain, key: privateKey, ca: trustBundle })
   } catch (error) {
     if (error instanceof MaterialError) throw error
     throw new MaterialError("bad-certificate", `the certificate or its key cannot be used: ${messageOf(error)}`)
   }
   const identity = inspectCertificate(leaf.raw)?.identity
-  if (identity === undefined) throw new MaterialError("no-identity", "the certificate names no single SPIFFE identity")
+  if (identity === undefined)
+    throw new MaterialError("no-identity", "the certificate does not have exactly one SPIFFE identity")
   const ticketKeys = new TicketKeys(ticketSecret, grantedUnder(material, revoked), Date.parse(leaf.validTo))
   return { ...material, identity: identity.uri, ticketKeys, revoked, roots }
 }

@@ -43,8 +43,8 @@ export function adminServer(sources: AdminSources): Server {
 
 const BASE = "http://admin"
 const FOREIGN: Answer = { status: 403, body: { error: "the Host header must name a loopback address" } }
-const OTHER_USER: Answer = { status: 403, body: { error: "only root and the user that xserver runs as may ask" } }
-const FROM_A_PAGE: Answer = { status: 403, body: { error: "pages of a browser may not ask" } }
+const OTHER_USER: Answer = { status: 403, body: { error: "allowed only for root and the user that xserver runs as" } }
+const FROM_A_PAGE: Answer = { status: 403, body: { error: "requests from browser pages are not allowed" } }
 
 // DNS rebinding: a page whose host name resolves to 127.0.0.1 sends that name in the Host header.
 function isLoopback(host: string): boolean {
@@ -63,21 +63,21 @@ async function answer(asked: IncomingMessage, sources: AdminSources): Promise<An
   if (!isLoopback(headers.host ?? "")) return FOREIGN
   if (isOfPage(headers)) return FROM_A_PAGE
   if (!(await isOwnUser(asked.socket))) return OTHER_USER
-  if (!URL.canParse(url, BASE)) return { status: 400, body: { error: "the request target is no path" } }
+  if (!URL.canParse(url, BASE)) return { status: 400, body: { error: "the request target is not a path" } }
   return answerTo(method, new URL(url, BASE), sources)
 }
 
 async function answerTo(method: string, url: URL, sources: AdminSources): Promise<Answer> {
   const [, first = "", second] = url.pathname.split("/")
   if (first === "loglevel" && (method === "POST" || method === "PUT")) return setLogLevel(url, sources)
-  if (method !== "GET") return { status: 405, body: { error: "only GET, and POST for /loglevel" } }
+  if (method !== "GET") return { status: 405, body: { error: "only GET is allowed, and POST for /loglevel" } }
   switch (first) {
     case "config_dump":
       return { status: 200, body: sources.configDump() }
     case "decisions": {
       if (second === undefined) return { status: 200, body: await sources.decisions.list() }
       const found = await sources.decisions.find(second)
-      const error = `no decision \`${second}\` among the last; they are kept in memory and only a thousand of them`
+      const error = `no decision \`${second}\` found; only the last thousand are kept, in memory`
       return found === undefined ? { status: 404, body: { error } } : { status: 200, body: found }
     }
     case "loglevel":

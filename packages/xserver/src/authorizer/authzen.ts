@@ -184,7 +184,9 @@ function readSubject({ type, id, properties = {} }: JsonObject): Pick<Evaluation
     return { malformed: "`subject.properties.ip_address` must be an IP address" }
   const peer = type === "workload" ? parseSpiffeId(id) : undefined
   if (type === "workload" && peer === undefined)
-    return { malformed: "`subject.id` of a workload must be a SPIFFE ID, as spiffe://cluster.local/ns/shop/sa/cart" }
+    return {
+      malformed: "`subject.id` of a workload must be a SPIFFE ID, such as spiffe://cluster.local/ns/shop/sa/cart",
+    }
   return { peer, address }
 }
 

@@ -61,7 +61,7 @@ export class Gateways {
       const block = parseCidr(gateway)
       if (block !== undefined) this.#blocks.entry(block, () => true)
       else if (parseSpiffeId(`spiffe://${gateway}`) !== undefined) this.#principals.add(gateway)
-      else throw new RangeError(`\`${gateway}\` is neither an address, nor a block of addresses, nor a principal`)
+      else throw new RangeError(`\`${gateway}\` is not an address, a CIDR block or a principal`)
     }
   }
 

@@ -105,7 +105,7 @@ describe("AuthZEN", () => {
     const asked = evaluation("/public/a", { subject: workload("192.0.2.1") })
     expect((await call(rig, "/access/v1/evaluation", asked)).answer).toMatchObject({
       decision: false,
-      context: { reason: expect.stringContaining("was not told to trust that") },
+      context: { reason: expect.stringContaining("is not configured to trust that") },
     })
     expect(await decision(await start({ ...TRUST, peer: "attribute" }), asked)).toBe(false)
     const office = evaluation("/office", { subject: { ...ANONYMOUS, properties: { ip_address: "192.0.2.1" } } })

@@ -56,7 +56,7 @@ export function candidatesOf(
   const { ways, undecided } = reach(documents, workload, mesh, others, options)
   const [way] = ways
   if (way !== undefined) return { unlisted: unnamed(entity, way.witness) }
-  if (undecided !== undefined) return { unlisted: `it was not decided whether there are others: ${undecided}` }
+  if (undecided !== undefined) return { unlisted: `undecided whether there are others: ${undecided}` }
   return { values: entity === "subject" ? values.map(principal => `spiffe://${principal}`) : values }
 }
 

@@ -31,7 +31,7 @@ const MAX_TEXT = 65_536
 const port = whole(1, 65_535)
 const ipAddress: Read<string> = (value, at) => {
   if (typeof value === "string" && isIP(value) !== 0) return value
-  throw wrong(at, "must be an address, as `::1`", value)
+  throw wrong(at, "must be an address, such as `::1`", value)
 }
 const texts = orElse(list(MAX_ITEMS, someText), [])
 const textMap = orElse(record(MAX_ITEMS, text(MAX_TEXT)), {})

@@ -30,7 +30,7 @@ export function loadState(folder: string): Configuration | undefined {
   const { version, mesh, policies, ...rest } = JSON.parse(text)
   if (version !== VERSION) {
     throw new Error(
-      `the state in \`${folder}\` has version ${version}, this program reads ${VERSION}; remove it to start anew`,
+      `the state in \`${folder}\` has version ${version}, and this program reads version ${VERSION}; remove it to start without saved state`,
     )
   }
   const { mesh: word, domain, ...settings } = mesh

@@ -10,8 +10,8 @@ const NO_FIELDS: FieldPairs = []
 export const UPSTREAM_REPLIES: { readonly [failure in UpstreamFailure]: LocalReply } = {
   connect: unavailable("upstream connect error: the application accepts no connection"),
   "connect-timeout": unavailable("upstream connect error: connecting to the application timed out"),
-  refused: unavailable("upstream refused: the application did not take the request"),
-  reset: unavailable("upstream disconnect: the application closed the connection before it answered"),
+  refused: unavailable("upstream refused: the application rejected the request"),
+  reset: unavailable("upstream disconnect: the application closed the connection before it responded"),
   "pending-full": unavailable("upstream overflow: too many requests wait for the application"),
   protocol: {
     status: 502,

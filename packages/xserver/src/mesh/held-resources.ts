@@ -106,11 +106,13 @@ function workloadAmong(contents: readonly ProxyResource[]): WorkloadSpec {
 // The proxy would enforce another workload's configuration just as well, so it is rejected.
 function checkWorkload({ namespace, name, mesh }: WorkloadSpec, { workload, names }: Bootstrap): void {
   if (namespace !== workload.namespace || name !== workload.name) {
-    throw new Error(`this is the configuration of ${namespace}/${name}, not of ${workload.namespace}/${workload.name}`)
+    throw new Error(
+      `the control plane sent the configuration of ${namespace}/${name}, not of ${workload.namespace}/${workload.name}`,
+    )
   }
   if (mesh.mesh !== names.mesh || mesh.domain !== names.domain) {
     throw new Error(
-      `the control plane serves the mesh ${mesh.mesh} (${mesh.domain}), the bootstrap names ${names.mesh}`,
+      `the control plane serves the mesh ${mesh.mesh} (${mesh.domain}), but the bootstrap configures ${names.mesh}`,
     )
   }
 }
@@ -126,7 +128,8 @@ function pick({ namespace, name, serviceAccount, labels, services }: WorkloadSpe
 // A policy that cannot be read fails the whole revision: the remaining policies could allow more than intended.
 function policy(value: unknown, mesh: MeshConfig): PolicyDocument {
   const { document, errors } = validate(value, mesh.names)
-  if (document === undefined) throw new Error(`a policy cannot be read: ${errors[0]?.message ?? "it is no document"}`)
+  if (document === undefined)
+    throw new Error(`a policy cannot be read: ${errors[0]?.message ?? "it is not a policy document"}`)
   return document
 }
 

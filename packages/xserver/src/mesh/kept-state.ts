@@ -41,7 +41,7 @@ export function keptState(folder: string): Omit<KeptState, "credentials"> | unde
   const { version, revision, since, resources } = JSON.parse(text)
   if (version !== VERSION) {
     throw new Error(
-      `the state in \`${folder}\` has version ${version}, this program reads ${VERSION}; remove it to start anew`,
+      `the state in \`${folder}\` has version ${version}, and this program reads version ${VERSION}; remove it to start without saved state`,
     )
   }
   const stored: readonly { name: string; value: string }[] = resources

@@ -220,7 +220,10 @@ export class MeshSource implements ConfigurationSource {
     if (exposed === this.#exposed) return
     this.#exposed = exposed
     if (exposed !== "") {
-      this.#options.logger.warn({ ports: exposed }, "the application also answers past this proxy; bind it to loopback")
+      this.#options.logger.warn(
+        { ports: exposed },
+        "the application also answers without going through this proxy; bind it to loopback",
+      )
     }
     this.#client.refreshMetadata()
   }
@@ -300,7 +303,7 @@ function restore<T>(read: () => T | "" | undefined, logger: Logger): T | undefin
   try {
     return read() || undefined
   } catch (error) {
-    logger.error({ error: messageOf(error) }, "the state on disk cannot be used; starting anew")
+    logger.error({ error: messageOf(error) }, "the state on disk cannot be used; starting without it")
     return undefined
   }
 }

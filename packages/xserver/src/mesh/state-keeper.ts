@@ -32,7 +32,7 @@ export class StateKeeper {
       keepState(folder, state)
     } catch (error) {
       this.#retry = setTimeout(() => this.#keepAgain(state), RETRY_MS).unref()
-      logger.error({ error: messageOf(error) }, "the configuration in force could not be kept; trying again")
+      logger.error({ error: messageOf(error) }, "the current configuration could not be saved; retrying")
       this.#remove(error)
       return
     }

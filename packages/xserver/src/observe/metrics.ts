@@ -74,7 +74,7 @@ export class Metrics {
     this.#plaintext = tallied("plaintext_requests_total", "requests without mTLS by the port's mode", "mode")
     this.#shadow = tallied(
       "shadow_differences_total",
-      "requests that Shadow policies would decide otherwise, by verdict and by the policy where one rule would decide",
+      "requests that Shadow policies would decide differently, by verdict, and by policy if one rule would decide",
       "verdict",
       "policy",
     )
@@ -93,7 +93,10 @@ export class Metrics {
       "certificate_expiry_seconds",
       "when the workload's certificate expires, in seconds since the epoch",
     )
-    this.#rejected = counter("configuration_rejected_total", "updates that were unusable; the last good one stayed")
+    this.#rejected = counter(
+      "configuration_rejected_total",
+      "rejected updates; the last valid configuration stayed in force",
+    )
     const read = (name: string, help: string, value: () => number): void => {
       new Gauge({
         name: `${prefix}${name}`,
@@ -120,14 +123,18 @@ export class Metrics {
     counted("token_memory_misses_total", "tokens whose signature was checked", sources.tokenMisses)
     const { spans } = sources
     if (spans !== undefined) {
-      counted("spans_exported_total", "spans that the collector took", () => spans()?.exported ?? 0)
+      counted("spans_exported_total", "spans that the collector accepted", () => spans()?.exported ?? 0)
       counted(
         "spans_dropped_total",
         "spans that were dropped because too many waited or the collector rejected them",
         () => spans()?.dropped ?? 0,
       )
     }
-    read("unjudged_bytes", "bytes that callers have sent and nobody has judged yet", sources.unjudgedBytes ?? (() => 0))
+    read(
+      "unjudged_bytes",
+      "bytes that callers have sent and xserver has not evaluated yet",
+      sources.unjudgedBytes ?? (() => 0),
+    )
     read("resident_memory_bytes", "resident memory of the process", () => process.memoryUsage.rss())
   }
 

@@ -211,7 +211,7 @@ describe("metrics", () => {
     expect(await metrics.registry.metrics()).not.toContain("foo/p")
   })
 
-  it("name the Shadow policy that would decide otherwise, until it is gone", async () => {
+  it("name the Shadow policy that would decide differently, until it is gone", async () => {
     const metrics = new Metrics("merlon", { tokenHits: () => 0, tokenMisses: () => 0 })
     metrics.requestDone(record(programOf("{ action: DENY, enforcement: Shadow, rules: [{}] }")), "STRICT")
     const line = 'merlon_xserver_shadow_differences_total{verdict="allow",policy="foo/p"} 1'

@@ -34,7 +34,7 @@ function watching(probe: ApplicationProbe): ApplicationWatch {
 
 describe("an application", () => {
   it("is not ready before the first probe", () => {
-    expect(watching({ kind: "tcp", port, ...TIMES }).notReady).toContain("not been asked")
+    expect(watching({ kind: "tcp", port, ...TIMES }).notReady).toContain("not been probed")
   })
 
   it("is ready when it answers, not ready after two bad answers, and ready again", async () => {
@@ -50,7 +50,7 @@ describe("an application", () => {
   it("does not answer if nothing listens", async () => {
     await new Promise(resolve => server.close(resolve))
     const seen = watching({ kind: "tcp", port, ...TIMES })
-    await vi.waitFor(() => expect(seen.notReady).toBe(`its application does not answer at 127.0.0.1:${port}`), LIMIT)
+    await vi.waitFor(() => expect(seen.notReady).toBe(`its application does not respond at 127.0.0.1:${port}`), LIMIT)
     expect(said).toEqual([])
   })
 

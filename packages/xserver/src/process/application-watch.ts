@@ -14,7 +14,7 @@ export class ApplicationWatch {
   readonly #probe: ApplicationProbe
   readonly #host: string
   readonly #changed: (notReady: string | undefined) => void
-  #notReady: string | undefined = "its application has not been asked yet"
+  #notReady: string | undefined = "its application has not been probed yet"
   #bad = 0
   #wasReady = false
   #timer: NodeJS.Timeout | undefined
@@ -61,7 +61,7 @@ async function ask(probe: ApplicationProbe, host: string): Promise<string | unde
       return askCommand(probe.command, timeoutMs)
     case "tcp": {
       const status = await askApplication({ kind: "tcp", port: probe.port, path: "", headers: {}, timeoutMs }, { host })
-      return status === 200 ? undefined : `its application does not answer at ${host}:${probe.port}`
+      return status === 200 ? undefined : `its application does not respond at ${host}:${probe.port}`
     }
     case "http": {
       const { port, path } = probe

@@ -89,7 +89,7 @@ export class FileSource implements ConfigurationSource {
     try {
       saveState(state, configuration)
     } catch (error) {
-      logger.error({ error: messageOf(error) }, "the configuration in force could not be kept")
+      logger.error({ error: messageOf(error) }, "the current configuration could not be saved")
     }
   }
 }

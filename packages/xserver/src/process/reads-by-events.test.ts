@@ -11,7 +11,7 @@ import { afterEach, expect, it, vi } from "vitest"
 import { DEFAULT_LIMITS } from "../limits.js"
 import type { ConfigurationSource } from "./source.js"
 
-const SAID = "this Node offers no shared read buffer; reading by events, which costs more"
+const SAID = "this Node.js version has no shared read buffer; reading by events, which is slower"
 const BODY = "x".repeat(300_000)
 const cleanups: (() => unknown)[] = []
 afterEach(async () => {

@@ -67,7 +67,7 @@ export class Xserver {
         const { version } = process
         this.#options.logger.warn(
           { version },
-          "this Node offers no shared read buffer; reading by events, which costs more",
+          "this Node.js version has no shared read buffer; reading by events, which is slower",
         )
       }
       this.#application?.start()

@@ -15,7 +15,7 @@ export const PROVIDER_FAILURES = {
   malformed: "its answer is malformed",
   "too-large": "its answer is too large",
   error: "it reported an error",
-  changing: "the policies changed each time it had answered",
+  changing: "the policies changed after each of its answers",
 } as const
 
 export type ProviderFailure = keyof typeof PROVIDER_FAILURES

@@ -62,7 +62,7 @@ function outcomeOf(status: number): "taken" | "rejected" | "again" {
 export function tracesUrl(base: string): string {
   const url = new URL(base)
   if (url.protocol !== "http:" && url.protocol !== "https:") throw new Error("must begin with http:// or https://")
-  if (url.username !== "" || url.password !== "") throw new Error("must carry no password")
+  if (url.username !== "" || url.password !== "") throw new Error("must not contain a password")
   if (/\/v1\/traces\/?$/.test(url.pathname)) return url.href
   url.pathname = `${url.pathname.replace(/\/+$/, "")}/v1/traces`
   return url.href

@@ -53,7 +53,7 @@ export function startHeartbeat(ask: Ask): () => void {
 async function withLimit(ask: Ask, ended: AbortSignal): Promise<void> {
   const limit = new AbortController()
   const timer = setTimeout(
-    () => limit.abort(new ApiError(504, "Timeout", "the control plane does not answer")),
+    () => limit.abort(new ApiError(504, "Timeout", "the control plane does not respond")),
     SILENT_MS,
   )
   try {

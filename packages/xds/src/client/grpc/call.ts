@@ -21,11 +21,11 @@ export interface CallUser {
 }
 
 const MESSAGE_ERRORS: { readonly [error in MessageError]: CallEnd } = {
-  "too-large": { code: "RESOURCE_EXHAUSTED", message: "a message is larger than is taken here" },
-  compressed: { code: "INTERNAL", message: "a message is compressed, which nobody asked for" },
+  "too-large": { code: "RESOURCE_EXHAUSTED", message: "a message is larger than the limit" },
+  compressed: { code: "INTERNAL", message: "a message is compressed, which was not requested" },
 }
-const NO_ORDER: CallEnd = { code: "INTERNAL", message: "the answer is out of order" }
-const UNREAD: CallEnd = { code: "RESOURCE_EXHAUSTED", message: "what is said is not read" }
+const NO_ORDER: CallEnd = { code: "INTERNAL", message: "the response is out of order" }
+const UNREAD: CallEnd = { code: "RESOURCE_EXHAUSTED", message: "too many unread messages" }
 
 /** From "Errors" in https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md. */
 const BY_RESET: { readonly [code: number]: string } = {
@@ -103,7 +103,7 @@ export class Call implements StreamUser {
   onFields(list: readonly Field[], error: ListError | undefined, ended: boolean): void {
     if (this.#over) return
     if (error !== undefined) {
-      this.#finish({ code: "RESOURCE_EXHAUSTED", message: "the headers of the answer are larger than is taken here" })
+      this.#finish({ code: "RESOURCE_EXHAUSTED", message: "the response headers are larger than the limit" })
       return
     }
     if (this.#begun) {
@@ -140,7 +140,9 @@ export class Call implements StreamUser {
   }
 
   onReset(code: number): void {
-    this.#finish(this.#lost() ?? { code: BY_RESET[code] ?? "INTERNAL", message: "the control plane broke off" })
+    this.#finish(
+      this.#lost() ?? { code: BY_RESET[code] ?? "INTERNAL", message: "the control plane aborted the stream" },
+    )
   }
 
   onSent(): void {

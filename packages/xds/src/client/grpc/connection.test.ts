@@ -78,41 +78,41 @@ describe("a response", () => {
     ],
     ["with an unused status code", trailers({ ...GRPC, "grpc-status": "5", "grpc-message": "gone" }), "UNKNOWN: gone"],
     ["with an invalid status", trailers({ ...GRPC, "grpc-status": "x" }), /^UNKNOWN/],
-    ["without a message", head + trailers({ "grpc-status": "0" }), "INTERNAL: the answer is empty"],
+    ["without a message", head + trailers({ "grpc-status": "0" }), "INTERNAL: the response is empty"],
     [
       "with two messages",
       head + data(ANSWER + ANSWER) + trailers({ "grpc-status": "0" }),
-      "INTERNAL: there is more than one answer",
+      "INTERNAL: there is more than one response",
     ],
     [
       "with half a message",
       head + data(ANSWER.slice(0, 6)) + trailers({ "grpc-status": "0" }),
-      /^INTERNAL: the answer is out of order/,
+      /^INTERNAL: the response is out of order/,
     ],
     [
       "that is not a valid message",
       head + data(message("\xff\xff")) + trailers({ "grpc-status": "0" }),
-      /^INTERNAL: the answer cannot be read/,
+      /^INTERNAL: the response cannot be read/,
     ],
     ["that is compressed", head + data(message("abc", "\x01")), /^INTERNAL: a message is compressed/],
-    ["without a status", head + data(ANSWER, FLAG.endStream), "UNKNOWN: the answer ended without a status"],
-    ["with two heads", head + head, /^INTERNAL: the answer is out of order/],
-    ["without a head", data(ANSWER), /^INTERNAL: the answer is out of order/],
+    ["without a status", head + data(ANSWER, FLAG.endStream), "UNKNOWN: the response ended without a status"],
+    ["with two heads", head + head, /^INTERNAL: the response is out of order/],
+    ["without a head", data(ANSWER), /^INTERNAL: the response is out of order/],
     [
       "of a load balancer without a backend",
       headersText(1, block({ ":status": "503" }), true),
-      /^UNAVAILABLE: the answer is HTTP 503/,
+      /^UNAVAILABLE: the response is HTTP 503/,
     ],
     ["that asks for a login", headersText(1, block({ ":status": "401" }), true), /^UNAUTHENTICATED/],
     [
       "of a web server",
       headersText(1, block({ ":status": "200", "content-type": "text/html" }), false),
-      /^UNKNOWN: the answer is `text\/html`/,
+      /^UNKNOWN: the response is `text\/html`/,
     ],
     ["without an HTTP status", headersText(1, block({ "content-type": "application/grpc" }), false), /^INTERNAL/],
     ["that is rejected", resetText(1, 7), /^UNAVAILABLE/],
-    ["that is broken off", head + resetText(1, 2), /^INTERNAL: the control plane broke off/],
-    ["with too many fields", headersText(1, block(GRPC) + bomb(), false), /^RESOURCE_EXHAUSTED: the headers/],
+    ["that is broken off", head + resetText(1, 2), /^INTERNAL: the control plane aborted the stream/],
+    ["with too many fields", headersText(1, block(GRPC) + bomb(), false), /^RESOURCE_EXHAUSTED: the response headers/],
   ])("%s", async (_, frames, expected) => {
     const outcome = await asked(({ send }) => send(frames))
     if (typeof expected === "string") expect(outcome).toBe(expected)
@@ -198,7 +198,7 @@ describe("a control plane that", () => {
     const call = channel.call(signCertificate.path, { message: () => undefined, ended: end => void ends.push(end) })
     let sent = 0
     for (; sent < 100 && ends.length === 0; sent++) call.send(Buffer.alloc(1_000_000))
-    expect(ends).toEqual([{ code: "RESOURCE_EXHAUSTED", message: "what is said is not read" }])
+    expect(ends).toEqual([{ code: "RESOURCE_EXHAUSTED", message: "too many unread messages" }])
     expect(call.send(Buffer.alloc(1))).toBe(false)
     channel.close()
   })

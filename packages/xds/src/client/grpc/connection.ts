@@ -99,10 +99,10 @@ export class GrpcConnection implements Http2ConnectionUser {
     const { authority, token, limits } = this.#options
     if (this.#lost !== undefined) return this.#lost
     if (this.#leaving || this.#nextStream >= MAX_STREAM) {
-      return { code: UNAVAILABLE, message: "the control plane is going away" }
+      return { code: UNAVAILABLE, message: "the control plane is shutting down" }
     }
     if (this.#http2.streams.size >= this.#http2.peerSettings.maxConcurrentStreams) {
-      return { code: UNAVAILABLE, message: "the control plane takes no further calls on this connection" }
+      return { code: UNAVAILABLE, message: "the control plane accepts no further calls on this connection" }
     }
     const stream = this.#http2.open(this.#nextStream)
     this.#nextStream += 2
@@ -132,12 +132,12 @@ export class GrpcConnection implements Http2ConnectionUser {
   }
 
   failing(debug: string): void {
-    this.#lost ??= { code: "INTERNAL", message: `the control plane breaks the rules of HTTP/2: ${debug}` }
+    this.#lost ??= { code: "INTERNAL", message: `the control plane violated HTTP/2: ${debug}` }
   }
 
   opened(): void {
     // INVARIANT: our settings disable push and are sent first, so a server may never open a stream.
-    this.#http2.fail(ERROR.protocol, "a control plane opens no streams")
+    this.#http2.fail(ERROR.protocol, "a control plane must not open streams")
   }
 
   goingAway(lastStream: number): void {
@@ -204,7 +204,7 @@ export class GrpcConnection implements Http2ConnectionUser {
     if (this.#pingedAt !== undefined) {
       const left = this.#pingedAt + pingTimeoutMs - now
       if (left > 0) this.#checkIn(left)
-      else this.#lose(UNAVAILABLE, "the control plane does not answer any more")
+      else this.#lose(UNAVAILABLE, "the control plane stopped responding")
       return
     }
     const left = this.#heardAt + pingEveryMs - now

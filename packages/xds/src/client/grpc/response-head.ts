@@ -28,7 +28,7 @@ const BY_HTTP: { readonly [status: string]: string } = {
   504: "UNAVAILABLE",
 }
 
-const MALFORMED: CallEnd = { code: "INTERNAL", message: "the answer has a head that cannot be read" }
+const MALFORMED: CallEnd = { code: "INTERNAL", message: "the response headers cannot be read" }
 
 export function readResponseHead(fields: readonly Field[]): ResponseHead {
   let status: string | undefined
@@ -41,10 +41,10 @@ export function readResponseHead(fields: readonly Field[]): ResponseHead {
   if (status === undefined || !/^[1-5]\d\d$/.test(status)) return MALFORMED
   if (status.startsWith("1")) return "informational"
   if (status !== "200") {
-    return { code: BY_HTTP[status] ?? "UNKNOWN", message: `the answer is HTTP ${status}, not gRPC` }
+    return { code: BY_HTTP[status] ?? "UNKNOWN", message: `the response is HTTP ${status}, not gRPC` }
   }
   if (contentType !== undefined && /^application\/grpc($|[+;])/.test(contentType)) return "grpc"
-  return { code: "UNKNOWN", message: `the answer is \`${contentType ?? "nothing"}\`, not gRPC` }
+  return { code: "UNKNOWN", message: `the response is \`${contentType ?? "nothing"}\`, not gRPC` }
 }
 
 /** Reads the status from trailers, or from a response that consists only of a head. */
@@ -56,6 +56,6 @@ export function readEnd(fields: readonly Field[]): CallEnd {
     if (name === "grpc-status") code ??= value
     else if (name === "grpc-message") message ||= value
   }
-  if (code === undefined) return { code: "UNKNOWN", message: "the answer ended without a status" }
+  if (code === undefined) return { code: "UNKNOWN", message: "the response ended without a status" }
   return { code: statusName(code), message: readMessage(message) }
 }

@@ -31,8 +31,8 @@ export interface CallHead {
 }
 
 const MESSAGE_ERRORS: { readonly [error in MessageError]: readonly [Status, string] } = {
-  "too-large": ["RESOURCE_EXHAUSTED", "the message is larger than is taken here"],
-  compressed: ["UNIMPLEMENTED", "compressed messages are not taken here; send them as they are"],
+  "too-large": ["RESOURCE_EXHAUSTED", "the message is larger than the limit"],
+  compressed: ["UNIMPLEMENTED", "compressed messages are not supported; send them uncompressed"],
 }
 
 const PREFIX = 5
@@ -147,7 +147,7 @@ export class GrpcCall implements StreamUser {
 
   #tellEnd(): void {
     if (this.#finished) return
-    if (this.#reader.begun) this.finish("INVALID_ARGUMENT", "the last message is not whole")
+    if (this.#reader.begun) this.finish("INVALID_ARGUMENT", "the last message is incomplete")
     else this.user?.ended()
   }
 

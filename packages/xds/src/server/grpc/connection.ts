@@ -146,7 +146,7 @@ export class GrpcConnection implements Http2ConnectionUser {
     const call = new GrpcCall(stream, connection, head, ended, limits.messageBytes)
     stream.user = call
     if (error === undefined) serve(call)
-    else call.finish("RESOURCE_EXHAUSTED", "the headers are larger than is taken here")
+    else call.finish("RESOURCE_EXHAUSTED", "the headers are larger than the limit")
   }
 
   finished(): void {

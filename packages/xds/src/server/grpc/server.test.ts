@@ -76,8 +76,8 @@ const DELTA = { ":path": deltaAggregatedResources.path, authorization: "Bearer g
 describe("a call", () => {
   test.each<[string, OutgoingHttpHeaders, Buffer, { readonly [field: string]: unknown }]>([
     ["of an unknown method", { ":path": "/none" }, message(0), { "grpc-status": "12" }],
-    ["without a message", SIGN, Buffer.alloc(0), { "grpc-status": "3", "grpc-message": "no message came" }],
-    ["with half a message", SIGN, message(3, 0, 9), { "grpc-status": "3", "grpc-message": /not whole/ }],
+    ["without a message", SIGN, Buffer.alloc(0), { "grpc-status": "3", "grpc-message": "no message arrived" }],
+    ["with half a message", SIGN, message(3, 0, 9), { "grpc-status": "3", "grpc-message": /incomplete/ }],
     ["with two messages", SIGN, Buffer.concat([message(0), message(0)]), { "grpc-status": "3" }],
     ["with a compressed message", SIGN, message(3, 1), { "grpc-status": "12", "grpc-message": /compressed/ }],
     ["with bytes that are not a message", SIGN, Buffer.from("\0\0\0\0\x01\xff", "latin1"), { "grpc-status": "3" }],
