@@ -2,7 +2,7 @@
 // What other packages may use of requests: their attributes, addresses, identities and protected headers.
 
 export type { Attributes, Claim, HeaderLines, HttpAttributes, VerifiedToken } from "./attributes.js"
-export { readableText } from "./byte-text.js"
+export { byteText, readableText, withoutOuterBlanks } from "./byte-text.js"
 export { CidrIndex } from "./cidr-index.js"
 export { type Cidr, type IpAddress, parseCidr, parseIp } from "./ip.js"
 export { normalizePath, type Target } from "./path.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { parseJsonObject } from "./json-object.js"
+import { parseJsonObject, parseUnambiguousJsonObject } from "./json-object.js"
 
 const parse = (text: string) => parseJsonObject(Buffer.from(text))
 
@@ -24,6 +24,24 @@ describe("JSON objects from strangers", () => {
 
   it("lets the last of two members with one name count", () => {
     expect(parse('{"a":1,"a":2}')?.a).toBe(2)
+  })
+
+  it.each([
+    ['{"a":1,"a":2}', false],
+    ['{"a":1,"\\u0061":2}', false],
+    ['{"b":[{"a":{"__proto__":1,"__proto__" : 1}}]}', false],
+    ['{"a":{"a":["a",":\\":",{"a":"\\\\"}]},"__proto__":{},"\\"a":"b:"}', true],
+  ])("says of %s whether each name occurs once", (text, isUnambiguous) => {
+    expect(parseUnambiguousJsonObject(Buffer.from(text)) !== undefined).toBe(isUnambiguous)
+  })
+
+  it("finds each name once in what JSON.stringify writes", () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 5 })), value => {
+        const bytes = Buffer.from(JSON.stringify(value, undefined, 1))
+        expect(parseUnambiguousJsonObject(bytes)).toEqual(parseJsonObject(bytes))
+      }),
+    )
   })
 
   it("bounds the depth", () => {

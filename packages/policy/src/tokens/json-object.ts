@@ -30,6 +30,25 @@ export function parseJsonObject(bytes: Uint8Array): JsonObject | undefined {
   return text === undefined ? undefined : parseJsonText(text)
 }
 
+/** The object, or undefined if a name occurs twice in one: another reader may take the other member. */
+export function parseUnambiguousJsonObject(bytes: Uint8Array): JsonObject | undefined {
+  const text = decodeText(bytes)
+  const object = text === undefined ? undefined : parseJsonText(text)
+  if (text === undefined || object === undefined) return undefined
+  const written = [...text.matchAll(STRING)].filter(([, colon]) => colon !== undefined).length
+  return written === membersOf(object) ? object : undefined
+}
+
+/** In JSON text, only the name of a member is followed by a colon. */
+const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?/g
+
+function membersOf(value: Claim): number {
+  if (typeof value !== "object" || value === null) return 0
+  const items = Object.values(value)
+  const own = Array.isArray(value) ? 0 : items.length
+  return items.reduce<number>((sum, item) => sum + membersOf(item), own)
+}
+
 export function parseJsonText(text: string): JsonObject | undefined {
   let value: unknown
   try {

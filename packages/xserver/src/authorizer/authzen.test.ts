@@ -32,6 +32,7 @@ describe("an evaluation request", () => {
             ["accept", ["a", "b"]],
             ["x-name", ["zo\u00c3\u00ab"]],
           ]),
+          joined: new Set(["x-role", "x-name"]),
         },
       ],
     })
@@ -63,12 +64,32 @@ describe("an evaluation request", () => {
     ["a header that is a number", { context: { headers: { "x-role": 1 } } }],
     ["a header without lines", { context: { headers: { "x-role": [] } } }],
     ["a header with a line break", { context: { headers: { "x-role": "a\r\nhost: b" } } }],
+    ["a header with a control character", { context: { headers: { "x-role": "a\u0001" } } }],
     ["a pseudo-header", { context: { headers: { ":path": "/" } } }],
     ["one header in two spellings", { context: { headers: { "x-role": "a", "X-Role": "b" } } }],
     ["another host in its headers", { context: { headers: { Host: "other.example" } } }],
     ["evaluations", { evaluations: [{}] }],
   ])("with %s is malformed", (_, more) => {
     expect(read({ ...ASKED, ...more })).toEqual({ malformed: expect.any(String) })
+  })
+
+  it("has header values without outer blanks, as on the wire", () => {
+    expect(read({ ...ASKED, context: { headers: { "x-role": [" \tguest\t "] } } })).toMatchObject({
+      items: [{ headers: new Map([["x-role", ["guest"]]]) }],
+    })
+  })
+
+  it("with a name twice is malformed", () => {
+    const text = JSON.stringify(ASKED)
+    const other = (name: string) => `"${name}":"/public"`
+    for (const twice of [
+      text.replace('"id":"/orders', `${other("id")},"id":"/orders`),
+      text.replace('"id":"/orders', `${other("\\u0069d")},"id":"/orders`),
+      text.replace('"X-Role":', `${other("X-Role")},"X-Role":`),
+    ]) {
+      expect(twice).not.toBe(text)
+      expect(readEvaluations(Buffer.from(twice), "evaluation")).toEqual({ malformed: expect.any(String) })
+    }
   })
 
   it.each(["", "null", "[]", '"a"', "{", "\u00ff", `{"a":${"[".repeat(40)}${"]".repeat(40)}}`])(

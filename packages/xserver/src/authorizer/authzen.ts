@@ -2,8 +2,15 @@
 // OpenID Authorization API 1.0 (AuthZEN): its endpoints, and how evaluation requests are read. Pure. A missing or
 // malformed field is an error. Of the fields that decide, only the scheme has a default.
 
-import { type IpAddress, parseIp, parseSpiffeId, type SpiffeId } from "@merlon/policy/request"
-import { type JsonObject, parseJsonObject } from "@merlon/policy/tokens"
+import {
+  byteText,
+  type IpAddress,
+  parseIp,
+  parseSpiffeId,
+  type SpiffeId,
+  withoutOuterBlanks,
+} from "@merlon/policy/request"
+import { type JsonObject, parseUnambiguousJsonObject } from "@merlon/policy/tokens"
 
 const METADATA_PATH = "/.well-known/authzen-configuration"
 export const EVALUATION_PATH = "/access/v1/evaluation"
@@ -34,6 +41,8 @@ export interface Evaluation {
   readonly scheme: string
   /** By lower-case name, with values of one character per byte. */
   readonly headers: ReadonlyMap<string, readonly string[]>
+  /** Names of headers that are strings: the values of several lines may have been joined with commas. */
+  readonly joined: ReadonlySet<string>
   /** The subject, if it is a workload. */
   readonly peer: SpiffeId | undefined
   readonly address: IpAddress | undefined
@@ -63,8 +72,8 @@ export function authzenEndpoint(path: string): AuthzenEndpoint | undefined {
 
 /** "Access Evaluation API" and "Access Evaluations API" of the standard. */
 export function readEvaluations(body: Uint8Array, endpoint: "evaluation" | "evaluations"): Evaluations | Malformed {
-  const document = parseJsonObject(body)
-  if (document === undefined) return { malformed: "the body must be a JSON object" }
+  const document = parseUnambiguousJsonObject(body)
+  if (document === undefined) return { malformed: "the body must be a JSON object without duplicate names" }
   const { evaluations = [], options = {} } = document
   if (!Array.isArray(evaluations)) return { malformed: "`evaluations` must be a list" }
   if (endpoint === "evaluation" && evaluations.length > 0)
@@ -90,8 +99,8 @@ export function readEvaluations(body: Uint8Array, endpoint: "evaluation" | "eval
 
 /** "Action Search API" of the standard: one evaluation for each method that is tried. */
 export function readActionSearch(body: Uint8Array): readonly Evaluation[] | Malformed {
-  const document = parseJsonObject(body)
-  if (document === undefined) return { malformed: "the body must be a JSON object" }
+  const document = parseUnambiguousJsonObject(body)
+  if (document === undefined) return { malformed: "the body must be a JSON object without duplicate names" }
   if (document.action !== undefined) return { malformed: "leave out `action`: the response lists the actions" }
   const evaluations: Evaluation[] = []
   for (const name of SEARCHED_METHODS) {
@@ -118,8 +127,8 @@ export interface EntitySearch {
 
 /** "Subject Search API" and "Resource Search API" of the standard. An id of the searched entity is ignored. */
 export function readEntitySearch(body: Uint8Array, entity: "subject" | "resource"): EntitySearch | Malformed {
-  const document = parseJsonObject(body)
-  if (document === undefined) return { malformed: "the body must be a JSON object" }
+  const document = parseUnambiguousJsonObject(body)
+  if (document === undefined) return { malformed: "the body must be a JSON object without duplicate names" }
   const { [entity]: searched, page = {} } = document
   if (!isObject(searched) || typeof searched.type !== "string")
     return { malformed: `\`${entity}\` must be an object with a type` }
@@ -169,7 +178,7 @@ function readEvaluation({ subject, action, resource, context = {} }: JsonObject)
   const request = readRequest(action, resource)
   if ("malformed" in request) return request
   const headers = readHeaders(context.headers, request.host)
-  return "malformed" in headers ? headers : { ...caller, ...request, headers }
+  return "malformed" in headers ? headers : { ...caller, ...request, ...headers }
 }
 
 /** Users are not among the types: a token in the headers authenticates a user, and the policies verify it. */
@@ -207,9 +216,10 @@ function readRequest(action: JsonObject, resource: JsonObject): AskedRequest | M
   return { method, target, host, scheme }
 }
 
-function readHeaders(headers: unknown = {}, host: string): Evaluation["headers"] | Malformed {
+function readHeaders(headers: unknown = {}, host: string): Pick<Evaluation, "headers" | "joined"> | Malformed {
   if (!isObject(headers)) return { malformed: "`context.headers` must be an object" }
   const read = new Map<string, readonly string[]>()
+  const joined = new Set<string>()
   for (const [name, value] of Object.entries(headers)) {
     const lines = Array.isArray(value) ? value : [value]
     const isReadable = lines.every(line => typeof line === "string" && FIELD_VALUE.test(line))
@@ -219,18 +229,19 @@ function readHeaders(headers: unknown = {}, host: string): Evaluation["headers"]
     if (read.has(lowerCase)) return { malformed: "`context.headers` has one name in two spellings" }
     read.set(
       lowerCase,
-      lines.map(line => Buffer.from(line, "utf8").toString("latin1")),
+      lines.map(line => byteText(withoutOuterBlanks(line))),
     )
+    if (!Array.isArray(value)) joined.add(lowerCase)
   }
   // If a value is given twice, both must agree.
   if (read.get("host")?.some(line => line !== host))
     return { malformed: "`context.headers.host` must be the same as `resource.properties.host`" }
-  return read
+  return { headers: read, joined }
 }
 
 /** RFC 9110 sections 5.1 and 5.5. */
 const FIELD_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}$/
-const FIELD_VALUE = /^[^\0\r\n]*$/
+const FIELD_VALUE = /^[\t\x20-\x7e\x80-\uffff]*$/
 /** Non-ASCII paths have several spellings in bytes. */
 const ASCII = /^[\x21-\x7e]+$/
 

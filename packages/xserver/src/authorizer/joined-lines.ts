@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Envoy joins the lines of a header with commas before it sends a question, but rules compare each line. So every
-// request that may have been joined to this one is judged, and if one of them is denied, this one is.
+// Envoy and other gateways join the lines of a header with commas before they send a question, but rules compare each
+// line. So every request that may have been joined to this one is judged, and if one of them is denied, this one is.
 
 import type { HttpRequest } from "@merlon/policy/authorization"
 

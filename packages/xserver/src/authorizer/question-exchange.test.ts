@@ -30,9 +30,9 @@ const POLICIES = [
   }),
 ]
 
-async function start(trust = TRUST): Promise<Rig> {
+async function start(trust = TRUST, policies = POLICIES): Promise<Rig> {
   const rig = await startRig({
-    policies: POLICIES,
+    policies,
     handlers: ({ parts }) =>
       questionHandlers(trust, { ...parts, deadlines: new Deadlines(parts.limits) }, messages).handlers,
   })
@@ -128,6 +128,21 @@ describe("AuthZEN", () => {
     ["a batch", { evaluations: [evaluation("/public/a")] }, 400],
   ])("is not allowed with %s", async (_, asked, expected) => {
     expect(await decision(await start(TRUST), asked)).toBe(expected)
+  })
+
+  it("is denied if a comma may hide one of several lines of a header", async () => {
+    const guests = authorization("guests", {
+      action: "DENY",
+      rules: [{ when: [{ key: "request.headers[x-role]", values: ["guest"] }] }],
+    })
+    const rig = await start(TRUST, [...POLICIES, guests])
+    const withRole = (role: string | string[]) =>
+      decision(rig, evaluation("/public/a", { context: { headers: { "x-role": role } } }))
+    expect(await withRole("staff,guest")).toBe(false)
+    expect(await withRole(["staff", " guest"])).toBe(false)
+    expect(await withRole("staff,other")).toBe(true)
+    // A list says which lines there are.
+    expect(await withRole(["staff,guest"])).toBe(true)
   })
 
   it("is rejected with another method, another content type or too much content", async () => {

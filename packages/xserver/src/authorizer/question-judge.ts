@@ -46,7 +46,8 @@ export function judgeQuestion(
     done(errorVerdict(caller, "other-target"))
     return () => undefined
   }
-  if (question.joinsLines && question.headerNames().some(name => hidesToken(name, question, gate.program))) {
+  const joinedNames = question.headerNames().filter(question.joinsLines)
+  if (joinedNames.some(name => hidesToken(name, question, gate.program))) {
     done(errorVerdict(caller, "joined-header"))
     return () => undefined
   }
@@ -127,9 +128,10 @@ function hidesToken(name: string, { request }: Question, { tokens }: Program): b
 
 /** Whether a rule denies the request with its lines as they may have been before the gateway joined them. */
 function isDeniedUnjoined(question: Question, gate: Gate, admission: Admission<Judgement>): boolean {
-  if (!question.joinsLines) return false
   const { protectedHeaders } = gate.program
-  const names = new Set(question.headerNames().filter(name => protectedHeaders.readsHeader(name)))
+  const read = question.headerNames().filter(name => question.joinsLines(name) && protectedHeaders.readsHeader(name))
+  if (read.length === 0) return false
+  const names = new Set(read)
   const requests = unjoined(question.request, names)
   // Fail closed: what takes too long to judge is denied.
   if (requests === undefined) return true

@@ -15,8 +15,8 @@ export interface Question {
   readonly request: HttpRequest
   /** Lower-case names of the request headers that the gateway sent. */
   readonly headerNames: () => readonly string[]
-  /** Whether a value with a comma may be several lines that the gateway joined, as Envoy does. */
-  readonly joinsLines: boolean
+  /** Whether a header's value with a comma may be several lines that the gateway joined, as Envoy does. */
+  readonly joinsLines: (name: string) => boolean
   /**
    * Names of the Gateway and route that the request takes, by the label of authorizers that serve them; empty if the
    * gateway does not send them.
@@ -45,10 +45,13 @@ const SCHEME = /^https?$/
 /** RFC 9112 section 3.2: visible characters, or bytes beyond ASCII. */
 const TARGET = /^(?:\/[\x21-\x7e\x80-\xff]*|\*)$/
 
+const ALL = (): boolean => true
+const NONE = (): boolean => false
+
 /** Envoy's HTTP protocol: the original method and path, and the headers that Envoy is configured to send. */
 export function ofEnvoyHttp(head: RequestHead, gateway: Connection, trust: GatewayTrust): Question | QuestionError {
   const target = head.target.slice(ENVOY_HTTP_PREFIX.length)
-  const asked = { method: head.method, target, host: head.host, scheme: "http", joinsLines: true }
+  const asked = { method: head.method, target, host: head.host, scheme: "http", joinsLines: ALL }
   return question(asked, sentIn(head), gateway, trust)
 }
 
@@ -59,7 +62,7 @@ export function ofForwardAuth(head: RequestHead, gateway: Connection, trust: Gat
   const [method, target, host, scheme] = [names.method, names.uri, names.host, names.scheme].map(name =>
     single(head.headers.get(name)),
   )
-  return question({ method, target, host, scheme, joinsLines: false }, sentIn(head), gateway, trust)
+  return question({ method, target, host, scheme, joinsLines: NONE }, sentIn(head), gateway, trust)
 }
 
 /** Envoy's gRPC protocol. */
@@ -91,16 +94,16 @@ export function ofCheck(asked: CheckQuestion, gateway: Connection, trust: Gatewa
     peer: asked.sourcePrincipal === undefined ? undefined : parseSpiffeId(asked.sourcePrincipal),
     address: asked.sourceAddress === undefined ? undefined : parseIp(asked.sourceAddress),
   }
-  const request = { method, target, host, scheme: scheme || "http", joinsLines: true }
+  const request = { method, target, host, scheme: scheme || "http", joinsLines: ALL }
   return question(request, linesOf(headers), { ...gateway, sni }, trust, stated)
 }
 
 /** One evaluation of AuthZEN. */
 export function ofEvaluation(asked: Evaluation, gateway: Connection, trust: GatewayTrust): Question | QuestionError {
-  const { headers, peer, address } = asked
+  const { headers, joined, peer, address } = asked
   // An untrusted identity must not be ignored here: rules that deny it would not match.
   if (peer !== undefined && trust.peer !== "subject") return "untrusted-subject"
-  const said = { ...asked, joinsLines: false }
+  const said = { ...asked, joinsLines: (name: string) => joined.has(name) }
   return question(said, linesOf(headers), { ...gateway, sni: undefined }, trust, { by: "subject", peer, address })
 }
 
@@ -121,7 +124,7 @@ interface Said {
   readonly target: string | undefined
   readonly host: string | undefined
   readonly scheme: string | undefined
-  readonly joinsLines: boolean
+  readonly joinsLines: (name: string) => boolean
 }
 
 function question(

@@ -3,7 +3,7 @@
 // Only status 200 is an answer. Its `context` may name headers in the same way as that program does; everything else in
 // it is ignored.
 
-import { type JsonObject, parseJsonObject } from "@merlon/policy/tokens"
+import { type JsonObject, parseUnambiguousJsonObject } from "@merlon/policy/tokens"
 import type { FieldPairs } from "@merlon/wire/http"
 import { allowance, denial, failed } from "./answer.js"
 import type { ProviderProtocol } from "./protocol.js"
@@ -48,7 +48,7 @@ export const authzenProtocol: ProviderProtocol = {
     if (status >= 400) return failed("error")
     const types = headers.get("content-type")
     const isJson = types?.length === 1 && JSON_CONTENT.test(types[0] ?? "")
-    const document = status === 200 && isJson ? parseJsonObject(body) : undefined
+    const document = status === 200 && isJson ? parseUnambiguousJsonObject(body) : undefined
     if (document === undefined) return failed("malformed")
     const { decision, context = {} } = document
     if (!isObject(context)) return failed("malformed")

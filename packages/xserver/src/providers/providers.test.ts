@@ -384,6 +384,11 @@ describe("an unreliable provider", () => {
     ),
     ["allows as text over authzen", overHttp((_, response) => response.end('{"decision":true}')), "malformed"] as const,
     [
+      "denies and allows over authzen",
+      overHttp((_, response) => response.writeHead(200, json).end('{"decision":false,"decision":true}')),
+      "malformed",
+    ] as const,
+    [
       "allows with an error over authzen",
       overHttp((_, response) => response.writeHead(401, json).end('{"decision":true}')),
       "it reported an error",
