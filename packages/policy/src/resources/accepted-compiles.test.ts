@@ -9,15 +9,15 @@ import { arbitrarySpec } from "./testing/arbitrary.js"
 import { documentOf, NAMES } from "./testing/documents.js"
 import { validate } from "./validate.js"
 
-// `compile` throws on what was not validated; so what validates must compile, whatever it is.
-group("whatever validate() accepts can be compiled and told", () => {
+// `compile` throws on documents that were not validated, so every valid document must compile.
+group("everything that validate() accepts can be compiled and described", () => {
   const mesh = meshConfig()
   const workload = { namespace: "foo", name: "w", labels: { a: "a", app: "web" } }
   it.each(KINDS.map(definition => [definition.kind, definition] as const))("%s", (kind, definition) => {
     let accepted = 0
     fc.assert(
       fc.property(arbitrarySpec(definition), spec => {
-        // Without selector, so that the policy is not left aside.
+        // Without a selector, so that the policy applies.
         const selected = { ...(spec as object), ...(kind === "PeerAuthentication" ? {} : { selector: undefined }) }
         const { document } = validate(documentOf(kind, JSON.parse(JSON.stringify(selected))), NAMES)
         if (document === undefined) return

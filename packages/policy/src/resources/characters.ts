@@ -6,9 +6,12 @@
 import type { Path } from "./document-error.js"
 import { type Field, isObject } from "./field.js"
 
-/** Control and format characters, halves of surrogate pairs, what was lost, and the two separators that JSON allows and lines do not. */
+/**
+ * Control and format characters, lone surrogates, the replacement character, and the two separators that JSON allows
+ * unescaped.
+ */
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029\ufffd]/u
-/** In a text that is itself a document lines may break. */
+/** The same for a text that is itself a document, which may have line breaks. */
 const HIDDEN_IN_TEXT = /(?![\n\r\t])[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029\ufffd]/u
 const DOCUMENTS: readonly unknown[] = ["jwks", "caBundle", "body"]
 const LOST = "\ufffd"
@@ -17,7 +20,7 @@ export function checkCharacters(field: Field): void {
   walk(field.value, [], (at, character) => reject(field.below(at), character))
 }
 
-/** The way is one list for all of it: a document has a hundred thousand places, and hardly any is ever named. */
+/** All calls share one path: a document can have a hundred thousand values, and hardly any path is ever reported. */
 function walk(value: unknown, way: (string | number)[], found: (at: Path, character: string) => void): void {
   if (typeof value === "string") {
     const match = (DOCUMENTS.includes(way.at(-1)) ? HIDDEN_IN_TEXT : HIDDEN).exec(value)

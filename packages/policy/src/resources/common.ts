@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kinds share: the workloads a policy selects, and whether it is enforced or in shadow mode.
+// The parts that the kinds share: which workloads a policy selects, and whether it is enforced or in shadow mode.
 
 import { GATEWAY_GROUP, GATEWAY_TARGET_KINDS } from "../mesh/names.js"
 import { type CelRule, choice, closed, list, optional, record, type TypeOf, text } from "./schema.js"
@@ -50,7 +50,7 @@ export const enforcement = choice(["Enforce", "Shadow"], {
 
 const SERVICE_GROUPS = ["", "core"]
 const quoted = (texts: readonly string[]): string => texts.map(text => `'${text}'`).join(", ")
-/** A label says for which Gateway or route an authorizer decides, and the value of a label is no longer. */
+/** A label names the Gateway or route that an authorizer decides for, and label values are limited to this length. */
 export const MAX_GATEWAY_TARGET_NAME = 63
 
 function targetList(kinds: readonly string[], groups: readonly string[], wanted: string, description: string) {
@@ -137,7 +137,7 @@ export const oneScope: CelRule = {
   message: "only one of targetRefs or selector can be set",
 }
 
-/** The spelling of targets that other meshes had first. */
+/** The spelling of targets that other meshes introduced first. */
 export const formerTarget = {
   targetRef: {
     problem: "`targetRef` has been replaced by the list `targetRefs`",
@@ -149,13 +149,13 @@ const OUTLIVES_SERVICES =
   "an invariant applies to workloads, not Services: with `%`, deleting a Service would silently disable it"
 const BY_LABELS = "select the workloads by `selector.matchLabels`, with the labels that the Service's own selector has"
 
-/** For statements, which go by labels alone. */
+/** For PolicyInvariants, which select by labels only. */
 export const labelsAlone = {
   targetRef: { problem: OUTLIVES_SERVICES.replace("%", "targetRef"), fix: BY_LABELS },
   targetRefs: { problem: OUTLIVES_SERVICES.replace("%", "targetRefs"), fix: BY_LABELS },
 } as const
 
-/** A list of texts none of which is empty; `found` is the field's name as the rejection of an empty one spells it. */
+/** A list of non-empty texts; `found` is the field's name as the error about an empty one spells it. */
 export function values(description: string, found: string, maxItems = 4096) {
   return list(
     text({

@@ -21,7 +21,7 @@ function nodesOf(schema: JsonSchema): readonly JsonSchema[] {
 }
 
 describe("the CRDs", () => {
-  it("are called as people call them", () => {
+  it("have the expected names", () => {
     expect(CRDS.map(crd => [crd.metadata.name, crd.spec.names.shortNames[0], crd.spec.names.categories])).toEqual([
       ["requestauthentications.security.merlon.dev", "ra", ["merlon", "merlon-policy"]],
       ["authorizationpolicies.security.merlon.dev", "ap", ["merlon", "merlon-policy"]],
@@ -59,7 +59,7 @@ describe("the CRDs", () => {
     }
   })
 
-  // The estimate of CEL's cost multiplies by the largest size of every list around a rule.
+  // The API server's estimate of CEL's cost multiplies by the largest size of every list around a rule.
   it.each(CRDS.map(crd => [crd.spec.names.kind, crd] as const))("%s bounds every list around a CEL rule", (_, crd) => {
     const hasRules = (node: JsonSchema) => nodesOf(node).some(inner => inner["x-kubernetes-validations"] !== undefined)
     for (const node of nodesOf(crd.spec.versions[0].schema.openAPIV3Schema)) {
@@ -215,7 +215,7 @@ describe("the CEL rules and validate() reject alike", () => {
     expect(validate(document, NAMES).errors).not.toEqual([])
   })
 
-  it("and all of them are in that table", () => {
+  it("and the table contains all of them", () => {
     const messages = CRDS.flatMap(crd => nodesOf(crd.spec.versions[0].schema.openAPIV3Schema))
       .flatMap(node => (node["x-kubernetes-validations"] ?? []) as readonly { message: string }[])
       .map(({ message }) => message)
@@ -228,7 +228,7 @@ describe("the CEL rules and validate() reject alike", () => {
   })
 })
 
-describe("whatever validate() accepts, the API server takes", () => {
+describe("the API server accepts everything that validate() accepts", () => {
   it.each(KINDS.map(definition => [definition.kind, definition] as const))("%s", (kind, definition) => {
     let accepted = 0
     fc.assert(
@@ -240,7 +240,7 @@ describe("whatever validate() accepts, the API server takes", () => {
       }),
       { numRuns: 1_000 * inject("effort") },
     )
-    // A property that is never tried proves nothing.
+    // A property that is never exercised proves nothing.
     expect(accepted).toBeGreaterThan(50)
   })
 })

@@ -7,7 +7,7 @@ import type { MeshNames } from "../mesh/names.js"
 import { isObject } from "./field.js"
 import { KINDS, type KindDefinition, type PrinterColumn, servedVersions } from "./kinds.js"
 
-/** A node of a structural schema; a plain tree of JSON. */
+/** A node of a structural schema, as plain JSON. */
 export interface JsonSchema {
   readonly [keyword: string]: unknown
 }
@@ -40,7 +40,7 @@ export interface CustomResourceVersion {
   readonly schema: { readonly openAPIV3Schema: JsonSchema }
 }
 
-/** Keywords that are the same in both worlds; everything else is left out or translated. */
+/** Keywords that are the same in JSON Schema and in structural schemas; the others are translated or omitted. */
 const SAME = [
   "type",
   "description",
@@ -88,7 +88,7 @@ const AGE: PrinterColumn = {
   description: "Since when it exists.",
 }
 
-/** Whether an invariant holds has a column of its own; proxies do not enforce invariants. */
+/** An invariant has a column that shows whether it holds; proxies do not enforce invariants. */
 function statusColumns({ kind }: KindDefinition): readonly PrinterColumn[] {
   return kind === "PolicyInvariant" ? STATUS_COLUMNS.filter(({ name }) => name === "Accepted") : STATUS_COLUMNS
 }
@@ -147,8 +147,9 @@ function documentSchema(definition: KindDefinition): JsonSchema {
 }
 
 /**
- * A node of ours as a node of a structural schema. A list belongs as a whole to who applied it, so a server that filled in
- * a member's default would make every second apply a change; what is absent there means its default anyway.
+ * Converts a node of our schema into a node of a structural schema. A list is owned as a whole by its last applier. If
+ * the API server filled in defaults of its items, every second apply would be a change, so lists have no defaults; an
+ * absent field means its default anyway.
  */
 function structural(node: JsonSchema, inList = false): JsonSchema {
   const result: Record<string, unknown> = {}

@@ -53,7 +53,7 @@ describe.each(["AuthorizationPolicy", "RequestAuthentication"] as const)("denyRe
   })
 })
 
-it.each(["AUDIT", "CUSTOM"])("is not for the action %s", action => {
+it.each(["AUDIT", "CUSTOM"])("is rejected with the action %s", action => {
   const provider = action === "CUSTOM" ? { provider: { name: "opa" } } : {}
   expectError(
     judge("AuthorizationPolicy", { action, ...provider, denyResponse: {}, rules: [{}] }),
@@ -62,6 +62,6 @@ it.each(["AUDIT", "CUSTOM"])("is not for the action %s", action => {
   )
 })
 
-it("may be in a DENY policy", () => {
+it("is accepted in a DENY policy", () => {
   expect(judge("AuthorizationPolicy", { action: "DENY", denyResponse: {}, rules: [{}] }).errors).toEqual([])
 })

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `denyResponse`: the response to requests that a policy denies. Fixed text of bounded size, so it repeats nothing of a
-// request. Its status always denies: gateways read a success as an allowance, and a 5xx as a failure of the authorizer.
+// `denyResponse`: the response to requests that a policy denies. It is a fixed text of bounded size, so it repeats
+// nothing of a request. Its status always denies: gateways take a success status for an allowance, and a 5xx for a
+// failure of the authorizer.
 
 import type { MeshNames } from "../mesh/names.js"
 import { shown } from "./document-error.js"
@@ -11,10 +12,10 @@ import { closed, list, optional, type TypeOf, text, whole } from "./schema.js"
 const MAX_BODY = 4_096
 const MAX_HEADERS = 16
 const MAX_VALUE = 1_024
-/** A 304 has no content, and says that what the caller has is still good. */
+/** A 304 has no content, and tells the caller that its cached response is still valid. */
 const NOT_MODIFIED = 304
 const ASCII_TEXT = "^[\\t\\n\\r -~]*$"
-/** RFC 9110 section 5.5: visible characters, with blanks between them. */
+/** RFC 9110 section 5.5: visible characters, with spaces between them. */
 const HEADER_VALUE = "^[!-~]([ !-~]*[!-~])?$"
 
 const header = closed(
@@ -74,7 +75,7 @@ export function checkDenyResponse(response: Field, { decisionHeader, failureHead
   for (const name of response.field("headers").items.map(item => item.field("name"))) {
     const lowerCase = name.text?.toLowerCase()
     if (lowerCase === undefined || lowerCase === "") continue
-    // A second `grpc-status` would tell gRPC callers another outcome.
+    // A second `grpc-status` would report a different outcome to gRPC callers.
     const isOfProxy = [decisionHeader, failureHeader, "date"].includes(lowerCase) || lowerCase.startsWith("grpc-")
     if (!isWritableHeader(lowerCase) || isOfProxy) {
       const problem = `the header \`${shown(lowerCase)}\` belongs to HTTP itself or to the proxy and cannot be set`

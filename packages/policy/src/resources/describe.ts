@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Describes a policy in one plain sentence, for the resource's status and for lists. Long lists are shortened; the
-// document has the rest.
+// document has the full list.
 
 import type { MeshConfig } from "../mesh/config.js"
 import { isShadow } from "../selection/shadow.js"

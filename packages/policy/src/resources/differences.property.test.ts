@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Held against Ajv, which knows all of JSON Schema, on documents that are nearly right.
+// Compares the validator with Ajv, which implements all of JSON Schema, on documents that are nearly valid.
 
 import { Ajv } from "ajv"
 import fc from "fast-check"
@@ -9,7 +9,7 @@ import { KINDS } from "./kinds.js"
 
 const ajv = new Ajv({ allErrors: true, verbose: true, strict: false, validateFormats: false })
 
-/** Keyword, place and field of each, in order. */
+/** Keyword, path and field of each difference, in order. */
 type Told = readonly (readonly [keyword: string, at: string, field: string])[]
 
 function ours(schema: SchemaNode, value: unknown): Told {
@@ -25,7 +25,7 @@ function theirs(schema: SchemaNode, value: unknown): Told {
   validate(value)
   return (
     (validate.errors ?? [])
-      // Where the type is wrong too, we say that alone.
+      // If the type is wrong too, our validator reports only the type.
       .filter(({ keyword, data }) => keyword !== "enum" || typeof data === "string")
       .filter(({ keyword, data }) => !["minimum", "maximum"].includes(keyword) || Number.isInteger(data))
       .map(({ keyword, instancePath, params }) => {
@@ -35,7 +35,7 @@ function theirs(schema: SchemaNode, value: unknown): Told {
   )
 }
 
-/** Values that a schema would take, and now and then others. */
+/** Values that a schema accepts, and sometimes others. */
 function near(schema: SchemaNode): fc.Arbitrary<unknown> {
   const odd = fc.oneof(
     fc.constantFrom(null, true, 0, 1.5, -1, 1e12, "", "a", "😀", [], {}, Number.NaN),
@@ -87,7 +87,7 @@ describe.each(KINDS.map(({ kind, spec }) => ({ kind, schema: spec as SchemaNode 
       )
     })
 
-    it("is described by keywords that are understood here, and no others", () => {
+    it("uses only keywords that the validator supports", () => {
       const meansNothing = /^(?:x-.*|description|default|format)$/
       const look = (node: SchemaNode): void => {
         const keywords = Object.keys(node).filter(keyword => !meansNothing.test(keyword))
@@ -101,6 +101,6 @@ describe.each(KINDS.map(({ kind, spec }) => ({ kind, schema: spec as SchemaNode 
   },
 )
 
-it("takes no value for one of a schema that it does not understand", () => {
+it("accepts no value for a schema that it does not support", () => {
   expect(ours({ type: "number" }, 1)).toEqual([["type", "", ""]])
 })

@@ -25,7 +25,7 @@ export interface SchemaNode extends Partial<Notes> {
   readonly additionalProperties?: boolean | SchemaNode
 }
 
-/** Those that mean something to a value. `format` means something to Kubernetes alone. */
+/** Keywords that restrict values. `format` matters only to Kubernetes. */
 export const KEYWORDS = [
   ...["type", "enum", "minLength", "maxLength", "pattern", "minimum", "maximum"],
   ...["minItems", "maxItems", "items"],
@@ -37,11 +37,11 @@ export interface Difference {
   readonly node: SchemaNode
   readonly at: Path
   readonly data: unknown
-  /** The field that is missing or not known, where it is about one. */
+  /** The missing or unknown field, if the difference is about one. */
   readonly field?: string
 }
 
-/** In the order of the schema, what is wrong with an object before what is wrong inside of it. `base` is where the value stands. */
+/** In schema order: the errors of an object come before those of its fields. `base` is the path of the value. */
 export function findDifferences(
   schema: SchemaNode,
   value: unknown,
@@ -139,7 +139,7 @@ class Walk {
   }
 }
 
-/** Characters, not halves of one. */
+/** Counts characters rather than surrogates. */
 function charactersIn(text: string): number {
   let count = 0
   for (const _ of text) count++

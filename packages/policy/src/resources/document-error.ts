@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be wrong with a document: two closed tables of codes. An error rejects the document; a warning is reported and
-// the document is accepted. Both have a field path, the problem and its fix.
+// The possible problems of a document: two closed tables of codes. An error rejects the document; a warning is reported
+// and the document is accepted. Both have a field path, the problem and its fix.
 
 /** Field names and list positions from the top of the document. */
 export type Path = readonly (string | number)[]
 
-/** Cause and fix in general; the message beside a code has those of the case at hand. */
+/** General cause and fix; the message next to a code is about the case at hand. */
 export type ErrorTable = { readonly [code: string]: { readonly cause: string; readonly fix: string } }
 
 export const DOCUMENT_ERRORS = {
@@ -134,21 +134,21 @@ export type DocumentErrorCode = keyof typeof DOCUMENT_ERRORS
 export type WarningCode = keyof typeof WARNINGS
 
 export interface Position {
-  /** Both count from 1. */
+  /** Line and column count from 1. */
   readonly line: number
   readonly column: number
 }
 
 interface Finding<Code> {
   readonly code: Code
-  /** As Kubernetes writes it: `spec.jwtRules[0].jwksUri`. Empty for the document as a whole. */
+  /** In the notation of Kubernetes: `spec.jwtRules[0].jwksUri`. Empty for the document as a whole. */
   readonly path: string
   readonly at: Path
   readonly problem: string
   readonly fix: string
   /** Path, problem and fix in one line. */
   readonly message: string
-  /** Where the document was read from text. */
+  /** Present if the document was read from text. */
   readonly position?: Position
 }
 
@@ -168,7 +168,7 @@ export function renderPath(at: Path): string {
   return path
 }
 
-/** A user's word as it may stand in a message: short, on one line, without what a terminal would act on. */
+/** A user's text in a form that is safe in a message: short, on one line, without terminal control characters. */
 export function shown(value: string): string {
   const short = value.length > MAX_SHOWN ? `${value.slice(0, MAX_SHOWN)}…` : value
   return short.replace(

@@ -14,14 +14,14 @@ export type Kind =
   | "PolicyInvariant"
   | "MeshService"
 
-/** Kubernetes object metadata: what we read is typed, the rest is carried along. */
+/** Kubernetes object metadata: the fields that we read are typed, the rest is kept. */
 export interface ObjectMeta {
   readonly name: string
   readonly namespace?: string
   readonly uid?: string
   readonly resourceVersion?: string
   readonly generation?: number
-  /** RFC 3339, as the API server writes it. */
+  /** RFC 3339, as written by the API server. */
   readonly creationTimestamp?: string
   readonly deletionTimestamp?: string
   readonly labels?: { readonly [key: string]: string }
@@ -29,7 +29,7 @@ export interface ObjectMeta {
   readonly [other: string]: unknown
 }
 
-/** Of a policy, which always has a namespace. */
+/** The metadata of a policy, which always has a namespace. */
 export interface Metadata extends ObjectMeta {
   readonly namespace: string
 }

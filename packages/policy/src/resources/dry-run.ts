@@ -4,7 +4,7 @@
 const TRUE: ReadonlySet<string> = new Set(["1", "t", "T", "TRUE", "true", "True"])
 const FALSE: ReadonlySet<string> = new Set(["0", "f", "F", "FALSE", "false", "False"])
 
-/** Whether the annotation asks for shadow mode; undefined where its value says neither yes nor no. */
+/** Whether the annotation requests shadow mode; undefined if its value is not a boolean. */
 export function parseDryRun(value: string): boolean | undefined {
   if (TRUE.has(value)) return true
   return FALSE.has(value) ? false : undefined

@@ -11,7 +11,7 @@ import {
   type WarningCode,
 } from "./document-error.js"
 
-/** More findings help no reader, and a hostile document must not make the output huge. */
+/** More findings do not help a reader, and a hostile document must not make the output huge. */
 export const MAX_FINDINGS = 100
 
 export class Report {
@@ -39,7 +39,7 @@ export class Report {
     return this.#errors.length >= MAX_FINDINGS
   }
 
-  /** Whether a list or a map has more than it may: what is in it is of no interest then, and would cost the more. */
+  /** Whether a list or a map has too many items: checking them would be useless and expensive. */
   get hasTooMany(): boolean {
     return this.#hasTooMany
   }
@@ -80,13 +80,13 @@ export class Field {
     private readonly report: Report,
   ) {}
 
-  /** The field of that name; one that is absent has the value undefined. */
+  /** The field with that name; the value of an absent field is undefined. */
   field(name: string): Field {
     const own = isObject(this.value) && Object.hasOwn(this.value, name) ? this.value[name] : undefined
     return new Field(own, [...this.at, name], this.report)
   }
 
-  /** What is there, for words about it alone. */
+  /** A field without a value at a path below this one, for reporting errors there. */
   below(way: Path): Field {
     return new Field(undefined, [...this.at, ...way], this.report)
   }

@@ -8,7 +8,7 @@ import { readDocuments } from "./read.js"
 import { crdValidator } from "./testing/crd-validator.js"
 import { NAMES } from "./testing/documents.js"
 
-it.each(KINDS.map(({ kind, spec }) => [kind, spec] as const))("the schema of %s is one", (_, spec) => {
+it.each(KINDS.map(({ kind, spec }) => [kind, spec] as const))("the schema of %s is valid", (_, spec) => {
   const ajv = new Ajv({ strict: false })
   expect(ajv.validateSchema(spec), ajv.errorsText()).toBe(true)
   expect(ajv.validateSchema({ ...spec, properties: 1 })).toBe(false)

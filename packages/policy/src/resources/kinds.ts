@@ -27,7 +27,7 @@ export interface PrinterColumn {
   readonly type: "string" | "date"
   readonly jsonPath: string
   readonly description: string
-  /** 1 shows the column in wide output only. */
+  /** 1 shows the column only in wide output. */
   readonly priority?: number
 }
 
@@ -39,10 +39,10 @@ export interface KindDefinition {
   readonly group: "security" | "networking"
   readonly summary: string
   readonly spec: TSchema
-  /** A document that validates, below `apiVersion` and `kind`. */
+  /** A valid document, below `apiVersion` and `kind`. */
   readonly example: string
   readonly columns: readonly PrinterColumn[]
-  /** Whether a document that leaves out `spec` means something. */
+  /** Whether a document without `spec` is valid. */
   readonly specOptional: boolean
   readonly check: (spec: Field, document: Field, names: MeshNames) => void
 }
@@ -163,8 +163,8 @@ export const KINDS: readonly KindDefinition[] = [
 ]
 
 /**
- * All of one schema: manifests of other meshes name the later ones, and need no edit beyond the group. The first is the
- * one that is stored and that we write.
+ * All versions have the same schema: manifests of other meshes use the later ones, and only their group needs an edit.
+ * The first one is the stored version, which we also write.
  */
 export function servedVersions({ version }: MeshNames): readonly [string, ...string[]] {
   return [version, "v1beta1", "v1"]

@@ -21,7 +21,7 @@ export function checkSelector(selector: Field): void {
   checkLabels(labels, "selector")
 }
 
-/** `where` is the word for the place in the rejections: `selector` or `labels`. */
+/** `where` is what messages call the place: `selector` or `labels`. */
 export function checkLabels(labels: Field, where: "selector" | "labels"): void {
   for (const [key, field] of labels.entries) {
     const value = field.text ?? ""

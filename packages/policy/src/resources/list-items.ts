@@ -7,7 +7,7 @@ import { isObject } from "./field.js"
 
 export interface ListItem {
   readonly value: unknown
-  /** Where it stands in what was written. */
+  /** The path in the original text. */
   readonly at: Path
 }
 
@@ -15,7 +15,7 @@ export function listItems(value: unknown, at: Path = []): readonly ListItem[] {
   if (Array.isArray(value)) return itemsIn(value, at)
   if (!isObject(value) || !isList(value) || !Array.isArray(value.items)) return [{ value, at }]
   const { apiVersion, kind } = value
-  // As an API server answers them, items of a `PodList` do not repeat their kind.
+  // The items of a `PodList` do not repeat their kind in the response of an API server.
   const ofKind = kind === "List" ? undefined : { apiVersion, kind: String(kind).slice(0, -"List".length) }
   const items = value.items.map(item => (isObject(item) && ofKind !== undefined ? { ...ofKind, ...item } : item))
   return itemsIn(items, [...at, "items"])
@@ -25,7 +25,10 @@ function itemsIn(items: readonly unknown[], at: Path): readonly ListItem[] {
   return items.flatMap((item, index) => listItems(item, [...at, index]))
 }
 
-/** Kubernetes calls the list of every kind so. A list has no name; an object whose kind happens to end so has one. */
+/**
+ * The list of every kind in Kubernetes has this suffix. A list has no name, unlike an object whose kind happens to end
+ * like that.
+ */
 function isList({ kind, metadata }: Record<string, unknown>): boolean {
   return typeof kind === "string" && kind.endsWith("List") && (!isObject(metadata) || metadata.name === undefined)
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks what every Kubernetes object has: name, namespace, labels, annotations. Fields that we do not read are kept
-// unchanged.
+// Checks the metadata of every Kubernetes object: name, namespace, labels, annotations. Fields that we do not read are
+// kept unchanged.
 
 import type { MeshNames } from "../mesh/names.js"
 import { nearest } from "../shape/nearest.js"
@@ -11,7 +11,7 @@ import { type Field, isObject } from "./field.js"
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
 
-/** Kubernetes `ObjectMeta`. */
+/** The fields of the Kubernetes `ObjectMeta`. */
 const KNOWN = [
   "name",
   "namespace",
@@ -94,7 +94,7 @@ function checkTexts(record: Field): void {
   }
 }
 
-/** Only an AuthorizationPolicy that allows or denies can be tried out by annotation. */
+/** The dry-run annotation is valid only for an AuthorizationPolicy that allows or denies. */
 export function checkDryRun(document: Field, names: MeshNames): void {
   const metadata = document.field("metadata")
   const annotation = names.dryRunAnnotation

@@ -9,7 +9,7 @@ import { validate } from "./validate.js"
 
 const kinds: readonly Kind[] = ["RequestAuthentication", "AuthorizationPolicy", "PeerAuthentication", "MeshService"]
 
-/** ByteQueue that mean something to a YAML parser, in an order that hardly does. */
+/** Pieces with a meaning in YAML; a random sequence of them is rarely valid. */
 const pieces = fc.constantFrom(
   ...[
     "---\n",
@@ -58,8 +58,8 @@ const pieces = fc.constantFrom(
   ],
 )
 
-describe("whatever comes in, a result comes out", () => {
-  it("of validating any value", () => {
+describe("every input gets a result", () => {
+  it("when a value is validated", () => {
     fc.assert(
       fc.property(
         fc.anything({
@@ -76,7 +76,7 @@ describe("whatever comes in, a result comes out", () => {
     )
   })
 
-  it("of validating any spec", () => {
+  it("when a spec is validated", () => {
     fc.assert(
       fc.property(fc.constantFrom(...kinds), fc.object({ withNullPrototype: true }), (kind, spec) => {
         const { document, errors } = validate(documentOf(kind, spec), NAMES)
@@ -85,7 +85,7 @@ describe("whatever comes in, a result comes out", () => {
     )
   })
 
-  it("of reading any text", () => {
+  it("when a text is read", () => {
     fc.assert(
       fc.property(
         fc.array(fc.oneof(pieces, fc.string({ unit: anyCodePoint, maxLength: 5 })), { maxLength: 60 }),

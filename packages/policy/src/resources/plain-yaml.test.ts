@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the short way reads, the library reads as the same value; what it leaves to the library is only slower.
+// The library must read every text that the fast reader accepts as the same value; the other texts only take longer.
 
 import fc from "fast-check"
 import { describe, expect, inject, it } from "vitest"
@@ -9,7 +9,7 @@ import { parseYaml, parseYamlSlowly } from "./yaml-text.js"
 const plainly = (text: string): unknown => readPlainYaml(text)?.filter(value => value !== null)
 
 describe("plain YAML", () => {
-  it("is a manifest as people write it", () => {
+  it("includes the manifests that people write", () => {
     const text = `# a comment
 apiVersion: security.istio.io/v1
 kind: AuthorizationPolicy
@@ -127,7 +127,7 @@ const line = fc
   )
   .map(([indent, text]) => (text === "---" ? text : `${" ".repeat(indent)}${text}`))
 
-it("reads every text as the library does, or not at all", () => {
+it("reads every text like the library, or not at all", () => {
   let read = 0
   fc.assert(
     fc.property(fc.array(line, { maxLength: 8 }), lines => {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the plain YAML that most manifests are written in, several times faster than the library: block mappings and
-// sequences, words, quoted words without escapes, flow sequences of words, comments on lines of their own. Everything
-// else, every error among it, is left to the library. INVARIANT: what is read here, the library reads as the same value.
+// sequences, words, quoted words without escapes, flow sequences of words, and comments on lines of their own.
+// Everything else, including every error, is left to the library. INVARIANT: the library reads every text that is
+// accepted here as the same value.
 
-/** Short enough to be far within every limit of a text. */
+/** Far within every limit on a text. */
 const MAX_CHARACTERS = 1 << 16
 const MAX_LINE = 1_000
 const MAX_DEPTH = 30
@@ -14,11 +15,11 @@ interface Line {
   readonly text: string
 }
 
-/** The text is more than plain YAML. */
+/** Thrown if the text is more than plain YAML. */
 class NotPlain extends Error {}
 const NOT_PLAIN = new NotPlain("more than plain YAML")
 
-/** The documents of the text, empty ones as `null`; undefined if it is for the library to read. */
+/** The documents of the text, empty ones as `null`; undefined if the library must read it. */
 export function readPlainYaml(text: string): readonly unknown[] | undefined {
   if (text.length > MAX_CHARACTERS || !/^[\x20-\x7e\n]*$/.test(text)) return undefined
   try {
@@ -49,7 +50,7 @@ function split(text: string): readonly Line[][] {
 }
 
 const ENTRY = /^([A-Za-z][A-Za-z0-9_./-]*):(?: +(.+))?$/
-/** Words of a key that would be no text. */
+/** Keys that YAML does not read as text. */
 const NO_TEXT = /^(?:null|true|false)$/i
 const isItem = (text: string): boolean => text === "-" || text.startsWith("- ")
 
@@ -88,7 +89,7 @@ class Reader {
       const next = this.#lines[this.#at]
       if (rest !== undefined) value[key] = this.#scalar(rest, indent)
       else if (next !== undefined && next.indent > indent) value[key] = this.#block(next.indent)
-      // Items may stand as far left as the key that they belong to.
+      // Items may have the same indentation as the key that they belong to.
       else if (next?.indent === indent && isItem(next.text)) value[key] = this.#sequence(indent)
       else value[key] = null
     }
@@ -102,7 +103,7 @@ class Reader {
       const rest = line.text.slice(1).trimStart()
       if (rest === "" || isItem(rest) || rest.startsWith("#")) throw NOT_PLAIN
       if (ENTRY.test(rest)) {
-        // A mapping that begins on the line of its item is indented as far as its first key.
+        // A mapping that begins on the line of its item has the indentation of its first key.
         const inner = indent + line.text.length - rest.length
         this.#lines[this.#at] = { indent: inner, text: rest }
         items.push(this.#block(inner))
@@ -114,7 +115,7 @@ class Reader {
     return items
   }
 
-  /** What is indented more than the entry would go on with the value. */
+  /** A line that is indented more than the entry would continue the value. */
   #scalar(text: string, indent: number): unknown {
     const next = this.#lines[this.#at]
     if (next !== undefined && next.indent > indent) throw NOT_PLAIN
@@ -129,7 +130,7 @@ const PLAIN = /^[A-Za-z0-9_/][A-Za-z0-9_./:@*+=, -]*$/
 const PLAIN_IN_FLOW = /^[A-Za-z0-9_/][A-Za-z0-9_./:@*+=-]*$/
 const QUOTED = /^(?:"([^"\\,[\]{}]*)"|'([^',[\]{}]*)')$/
 const WHOLE = /^(?:0|[1-9][0-9]{0,14})$/
-/** May be a number in some notation. */
+/** Matches everything that may be a number in some notation. */
 const LIKE_NUMBER = /^[0-9][0-9a-z_.+-]*$/i
 
 function word(text: string, plain: RegExp): string | number | boolean {

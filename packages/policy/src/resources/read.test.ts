@@ -41,7 +41,7 @@ describe("a text is read", () => {
     ])
   })
 
-  it("with numbers as keys, which are texts in JSON", () => {
+  it("with numbers as keys, which become strings as in JSON", () => {
     const [document] = read(
       "apiVersion: security.merlon.dev/v1alpha3\nkind: PeerAuthentication\nmetadata: {name: a}\nspec:\n  selector: {matchLabels: {a: b}}\n  portLevelMtls:\n    8080: {mode: DISABLE}\n",
     )
@@ -59,7 +59,7 @@ describe("a text is read", () => {
     })
   })
 
-  it("with foreign documents handed on as they are", () => {
+  it("with documents of other kinds left unchanged", () => {
     const [document] = read("apiVersion: v1\nkind: Namespace\nmetadata: {name: foo}\n")
     expect(document?.document).toBeUndefined()
     expect(document?.value).toEqual({ apiVersion: "v1", kind: "Namespace", metadata: { name: "foo" } })
@@ -103,7 +103,7 @@ describe("an error has line and column", () => {
   })
 })
 
-describe("a hostile text ends in an error", () => {
+describe("a hostile text is rejected", () => {
   const fill = (piece: string, length: number = TEXT_LIMITS.characters) =>
     piece.repeat(Math.floor(length / piece.length))
   const laughs = ["a0: &a0 [l, l, l, l, l, l, l, l, l, l]"]
@@ -140,7 +140,7 @@ describe("a hostile text ends in an error", () => {
     )
   })
 
-  it("unless it is large and well-formed", () => {
+  it("but not if it is merely large", () => {
     const paths = Array.from({ length: 4_000 }, (_, n) => `"/path/${n}"`).join(", ")
     expect(read(`${HEAD}spec: {rules: [{to: [{operation: {paths: [${paths}]}}]}]}\n`)[0]?.errors).toEqual([])
   })

@@ -9,14 +9,14 @@ import { type ValidateOptions, type Validation, validate } from "./validate.js"
 import { parseYaml, type YamlDocument } from "./yaml-text.js"
 
 export interface ReadOptions extends ValidateOptions {
-  /** Longest text that is looked at, in characters; 1 Mi if absent. */
+  /** Longest accepted text, in characters; 1 Mi if absent. */
   readonly maxCharacters?: number
 }
 
 export interface ReadDocument extends Validation {
-  /** What was written, for documents of other kinds; undefined where the text could not be read. */
+  /** The original value, for documents of other kinds; undefined if the text could not be read. */
   readonly value: unknown
-  /** Where in the text a field of the document stands. */
+  /** The position of a field of the document in the text. */
   locate(path: Path): Position | undefined
 }
 

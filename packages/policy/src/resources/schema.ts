@@ -4,10 +4,10 @@
 // Kubernetes' and are ignored by JSON Schema validators.
 
 import type { Static, TSchema } from "typebox"
-// By name: the default export holds all of TypeBox, and a bundle would hold it too.
+// A namespace import: the default export contains all of TypeBox, which would end up in every bundle.
 import * as Type from "typebox"
 
-/** A rule in CEL, as `x-kubernetes-validations` has it. */
+/** A CEL rule of `x-kubernetes-validations`. */
 export interface CelRule {
   readonly rule: string
   readonly message: string
@@ -19,18 +19,18 @@ export interface Rejected {
   readonly fix: string
 }
 
-/** What may stand beside the JSON Schema keywords of any node. */
+/** Annotations that any node may have next to its JSON Schema keywords. */
 export interface Notes {
   readonly description: string
   /**
-   * The literal to report where the keyword of that name fails; `null` stands for a null value. `{rule}` becomes the
-   * number of the rule it was found in.
+   * The text to report if the keyword of that name fails; `null` stands for a null value. `{rule}` is replaced by the
+   * number of the rule with the error.
    */
   readonly "x-problem"?: { readonly [keyword: string]: string }
-  /** What would be right, where the schema itself does not say it well. */
+  /** The correct form, if the schema itself does not express it well. */
   readonly "x-fix"?: string
   readonly "x-rejected"?: { readonly [fieldOrValue: string]: Rejected }
-  /** The field is another spelling of the named one and is read as that. */
+  /** The field is an alias of the named one. */
   readonly "x-alias"?: string
   readonly "x-kubernetes-validations"?: readonly CelRule[]
 }
@@ -50,7 +50,7 @@ interface ListLimits {
 /** Longest single value of a policy. Longer ones exist only in attacks; an inline key set has a limit of its own. */
 export const MAX_TEXT = 2048
 
-/** Properties, lists and records that must not change after a document has been validated. */
+/** Makes properties, lists and records read-only, because they must not change after a document has been validated. */
 export type Immutable<T> = T extends readonly (infer Item)[]
   ? readonly Immutable<Item>[]
   : T extends object

@@ -7,10 +7,10 @@ import type { Path } from "./document-error.js"
 import { isObject, type Report } from "./field.js"
 
 const LIMITS = {
-  /** Our deepest field stands at 12; managed fields of the API server go somewhat deeper. */
+  /** Our deepest field is at depth 12; managed fields of the API server are somewhat deeper. */
   depth: 40,
   values: 100_000,
-  /** Keys and texts together; an API server stores no object larger than about 1.5 MiB. */
+  /** For keys and texts together; an API server stores no object larger than about 1.5 MiB. */
   characters: 2_097_152,
 } as const
 
@@ -23,7 +23,7 @@ class TooLarge extends Error {
   }
 }
 
-/** The copy, or undefined where a limit was exceeded. Values that are not JSON are reported and left out. */
+/** The copy, or undefined if a limit was exceeded. Values that are not JSON are reported and omitted. */
 export function snapshot(value: unknown, report: Report): unknown {
   const path: (string | number)[] = []
   let values = 0
@@ -56,7 +56,7 @@ export function snapshot(value: unknown, report: Report): unknown {
   }
 
   const copyList = (original: readonly unknown[]): unknown => {
-    // A list may claim to be longer than what is in it.
+    // A list may have a length that is larger than its number of items.
     if (original.length > LIMITS.values) throw new TooLarge(`the document has more than ${LIMITS.values} values`, [])
     return Array.from(original, (item, index) => step(index, item))
   }
@@ -66,7 +66,7 @@ export function snapshot(value: unknown, report: Report): unknown {
     for (const key of Object.keys(original)) {
       spend(key)
       if (key === "__proto__") {
-        // Fail closed: harmless in our copy, yet a trap for every later reader that copies it once more.
+        // Fail closed: it is harmless in our copy, but dangerous for later readers that copy it again.
         report.error("unknown-field", [...path, key], "unknown field `__proto__`", "remove it")
         continue
       }

@@ -9,7 +9,7 @@ import type { Path } from "./document-error.js"
 import { shown } from "./document-error.js"
 import type { Report } from "./field.js"
 
-/** `base` is where the value stands in its document. */
+/** `base` is the path of the value in its document. */
 export function checkStructure(schema: TSchema, value: unknown, base: Path, report: Report): void {
   findDifferences(schema, value, base, difference => {
     if (report.full) report.countError()
@@ -84,7 +84,7 @@ function reportDifference(difference: Difference, root: TSchema, report: Report)
       )
       return
     case "pattern":
-      // An empty value has been reported as such.
+      // An empty value has been reported already.
       if (data === "") return
       report.error(
         "bad-value",
@@ -94,7 +94,7 @@ function reportDifference(difference: Difference, root: TSchema, report: Report)
       )
       return
     default:
-      // Fail closed: a keyword without a message of its own still rejects the document.
+      // Fail closed: a keyword that has no message still rejects the document.
       report.error("bad-value", at, `does not satisfy \`${keyword}\``, fix ?? "see the reference page of the kind")
   }
 }
@@ -122,12 +122,12 @@ function wrongType(data: unknown, node: SchemaNode): string {
   return `\`${written(data)}\` is ${found}, not ${wanted}`
 }
 
-/** YAML reads `80`, `yes` and `1.0` as something else than text. */
+/** YAML does not read `80`, `yes` and `1.0` as text. */
 function missesQuotes(data: unknown, node: SchemaNode): string | undefined {
   return node.type === "string" && typeof data !== "object" ? `put it in quotes: \`"${written(data)}"\`` : undefined
 }
 
-/** One value where a list of such is wanted, or a number in quotes: how to spell it says more than what to write. */
+/** A single value instead of a list of such values, or a number in quotes: then the fix is about the spelling. */
 function misspelt(data: unknown, node: SchemaNode): boolean {
   return data !== null && typeof data !== "object" && node.type !== "object"
 }
@@ -144,7 +144,7 @@ function rightType(data: unknown, node: SchemaNode): string {
   return "write a whole number, without quotes"
 }
 
-/** A scalar as its author wrote it. */
+/** A scalar in its author's spelling. */
 function written(data: unknown): string {
   return shown(typeof data === "string" ? data : (JSON.stringify(data) ?? ""))
 }
@@ -168,7 +168,7 @@ export function listed(words: readonly string[], joint = "and"): string {
   return quoted.length < 2 ? (quoted[0] ?? "nothing") : `${quoted.slice(0, -1).join(", ")} ${joint} ${quoted.at(-1)}`
 }
 
-/** Where in the schema an object has a field of exactly that name: people often put the right field one level off. */
+/** Where the schema has a field with exactly that name: people often put the right field at the wrong level. */
 export function placeOf(name: string, schema: TSchema): string | undefined {
   const search = ({ properties = {}, items }: SchemaNode, path: string): string | undefined => {
     if (own(properties, name) !== undefined) return path

@@ -66,7 +66,7 @@ describe.each(["AuthorizationPolicy", "RequestAuthentication"] as const)("a %s",
     targetRefs: [{ group: "gateway.networking.k8s.io", kind: of, name: "public", ...more }],
   })
   it.each(GATEWAY_KINDS)("may target a %s", of => expectClean(judge(kind, target(of))))
-  it.each(GATEWAY_KINDS)("is rejected with a %s of another group, or of none", of => {
+  it.each(GATEWAY_KINDS)("is rejected with a %s of another group or without a group", of => {
     expectError(judge(kind, target(of, { group: "x.dev" })), `${AT}.group`, "write `group: gateway.networking.k8s.io`")
     const { errors } = judge(kind, { targetRefs: [{ kind: of, name: "public" }] })
     expect(errors.map(({ message }) => message).join()).toContain("write `group: gateway.networking.k8s.io`")
@@ -76,16 +76,16 @@ describe.each(["AuthorizationPolicy", "RequestAuthentication"] as const)("a %s",
   })
 })
 
-it.each(GATEWAY_KINDS)("does not give a PeerAuthentication to a %s", of => {
+it.each(GATEWAY_KINDS)("rejects a PeerAuthentication that targets a %s", of => {
   const spec = { targetRefs: [{ group: "gateway.networking.k8s.io", kind: of, name: "public" }] }
   expectError(judge("PeerAuthentication", spec), `${AT}.kind`, "select the authorizers of the gateway")
 })
 
-it("gives modes by port to the workloads behind a Service", () => {
+it("sets modes by port for the workloads of a Service", () => {
   expectClean(judge("PeerAuthentication", { targetRefs: [web], portLevelMtls: { 8080: { mode: "DISABLE" } } }))
 })
 
-it("keeps a PolicyInvariant to labels, and says why", () => {
+it("rejects `targetRefs` in a PolicyInvariant, with the reason", () => {
   const never = [{ name: "x", to: [{ operation: { paths: ["/x"] } }] }]
   const { errors } = judge("PolicyInvariant", { targetRefs: [web], never })
   const said = errors.map(({ message }) => message).join()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks a policy's target: labels or `targetRefs`, never both. Of the kinds that other meshes allow, those are supported
-// that select something that can enforce: a Service its workloads, a Gateway or a route its authorizers.
+// Checks a policy's target: labels or `targetRefs`, never both. Of the kinds that other meshes allow, those are
+// supported that select something that can enforce policies: a Service its workloads, a Gateway or a route its
+// authorizers.
 
 import { GATEWAY_GROUP, GATEWAY_TARGET_KINDS } from "../mesh/names.js"
 import { MAX_GATEWAY_TARGET_NAME, ONLY_SERVICES, TARGET_KINDS } from "./common.js"
@@ -8,7 +9,7 @@ import { shown } from "./document-error.js"
 import type { Field } from "./field.js"
 import { checkSelector } from "./labels.js"
 
-/** What people name elsewhere, and what says the same here. */
+/** Targets of other meshes, and their equivalents here. */
 const ELSEWHERE: { readonly [kind: string]: string } = {
   GatewayClass: "put the policy into the root namespace to make it mesh-wide",
   ServiceEntry: "name a Service: workloads outside the mesh have no proxy that could enforce a policy",
@@ -33,7 +34,7 @@ export function checkScope(spec: Field, allowed: Targets = "services and gateway
 
 function checkTarget(target: Field, allowed: Targets): void {
   const [group, kind] = [target.field("group"), target.field("kind")]
-  // What is missing or no text has been reported as such.
+  // A missing value or one that is not a text has been reported already.
   if (kind.text === undefined || kind.text === "") return
   const isCore = group.text === undefined || group.text === "" || group.text === "core"
   if (kind.text === "Service" && isCore) return

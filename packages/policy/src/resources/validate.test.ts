@@ -88,14 +88,14 @@ describe("a document is rejected", () => {
     }
   })
 
-  it("in one sentence where one is wanted", () => {
+  it("in one sentence if requested", () => {
     const { errors } = judge("AuthorizationPolicy", { action: "DENY" })
     expect(rejection("p", "foo", errors)).toMatch(/^invalid policy p\.foo: spec\.rules: DENY action without `rules`/)
   })
 })
 
 describe("a document is accepted", () => {
-  it("without namespace, which is then the default one", () => {
+  it("without a namespace, which is then the default one", () => {
     const { document } = validate({ ...valid, metadata: { name: "p" } }, NAMES)
     expect(document?.metadata.namespace).toBe("default")
     expect(
@@ -126,14 +126,14 @@ describe("a document is accepted", () => {
     )
   })
 
-  it("with a warning where `spec` is missing", () => {
+  it("with a warning if `spec` is missing", () => {
     const { spec: _, ...bare } = valid
     expectWarning(validate(bare, NAMES), "spec", "`spec` is missing and read as empty")
     expectWarning(validate({ ...valid, spec: null }, NAMES), "spec", "read as empty")
     expect(validate(bare, NAMES).document?.spec).toEqual({})
   })
 
-  it("with a warning where a metadata field is misspelt", () => {
+  it("with a warning if a metadata field is misspelt", () => {
     expectWarning(judge("AuthorizationPolicy", {}, { label: {} }), "metadata.label", "did you mean `labels`?")
   })
 
@@ -143,7 +143,7 @@ describe("a document is accepted", () => {
     expectError(validate(valid, names), "apiVersion", "write `security.dubbo.apache.org/v1alpha3`")
   })
 
-  it("as a copy that later changes of the original do not reach", () => {
+  it("as a copy that later changes of the original do not affect", () => {
     const original = documentOf("AuthorizationPolicy", { rules: [{ to: [{ operation: { paths: ["/a"] } }] }] })
     const { document } = validate(original, NAMES)
     const before = JSON.stringify(document)
@@ -156,7 +156,7 @@ describe("the dry-run annotation", () => {
   const annotated = (value: string) => ({ annotations: { "merlon.dev/dry-run": value } })
   const PATH = "metadata.annotations[merlon.dev/dry-run]"
 
-  it.each(["1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False"])("takes `%s`", value => {
+  it.each(["1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False"])("accepts `%s`", value => {
     expectClean(judge("AuthorizationPolicy", {}, annotated(value)))
     expectClean(judge("AuthorizationPolicy", { action: "DENY", rules: [{}] }, annotated(value)))
   })
@@ -194,7 +194,7 @@ describe("a hostile document", () => {
     expect(({} as Record<string, unknown>).polluted).toBeUndefined()
   })
 
-  it("may use `constructor` as the label it is, and nothing inherits", () => {
+  it("may use `constructor` as a label, and no object inherits anything", () => {
     const { document } = judge("PeerAuthentication", { selector: { matchLabels: { constructor: "x" } } })
     expect(document).toBeDefined()
     expect(Object.getPrototypeOf(document?.spec)).toBeNull()
@@ -242,14 +242,14 @@ describe("a hostile document", () => {
     expect(odd.document).toBeDefined()
   })
 
-  it("cannot make an expression look at every slash from every slash", () => {
+  it("cannot make an expression scan slashes in quadratic time", () => {
     const paths = Array.from({ length: 40 }, (_, n) => `a${"/".repeat(2_000)}{${n}`)
     const { errors } = judge("AuthorizationPolicy", { rules: [{ to: [{ operation: { paths } }] }] })
     expect(errors[0]?.message).toContain("invalid or unsupported path a////")
     expect(rules("/".repeat(1_000_000).concat("{*}x")).document).toBeUndefined()
   })
 
-  it("cannot run in circles", () => {
+  it("cannot make validation recurse endlessly", () => {
     const circle: Record<string, unknown> = {}
     circle.self = circle
     expectError(
@@ -260,7 +260,7 @@ describe("a hostile document", () => {
   })
 })
 
-describe("what has too many parts", () => {
+describe("a document with too many parts", () => {
   const labels = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`k${index}`, "not a label\u200b"]))
   const fields = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`field${index}`, "\u200b"]))
   const errorsOf = (spec: object): readonly string[] =>
@@ -272,11 +272,11 @@ describe("what has too many parts", () => {
       meshNames(),
     ).errors.map(({ code }) => code)
 
-  it("is rejected as a whole, and not checked part by part", () => {
+  it("is rejected as a whole instead of part by part", () => {
     expect(errorsOf({ selector: { matchLabels: labels } })).toEqual(["too-large"])
   })
 
-  it("and has the maximum of errors is not checked further", () => {
+  it("is not checked further if it has the maximum number of errors", () => {
     expect(new Set(errorsOf(fields))).toEqual(new Set(["unknown-field", "more-errors"]))
   })
 })

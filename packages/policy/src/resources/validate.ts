@@ -15,16 +15,16 @@ import { snapshot } from "./snapshot.js"
 import { checkStructure, listed, placeOf } from "./structure.js"
 
 export interface Validation {
-  /** Only if there is no error. */
+  /** Present only if there are no errors. */
   readonly document?: PolicyDocument
   readonly errors: readonly DocumentError[]
   readonly warnings: readonly Warning[]
 }
 
 export interface ValidateOptions {
-  /** Namespace of a document that names none; `default` if absent. */
+  /** Namespace for a document without one; `default` if absent. */
   readonly namespace?: string
-  /** Where the mesh is known: those that it declares. A CUSTOM policy that names another one is rejected. */
+  /** The providers that the mesh declares, if the mesh is known. A CUSTOM policy that names another one is rejected. */
   readonly providers?: readonly { readonly name: string }[]
 }
 
@@ -49,11 +49,11 @@ export function validate(value: unknown, names: MeshNames, options: ValidateOpti
   const { errors, warnings } = report
   if (errors.length > 0) return { errors, warnings }
   normalize(copy)
-  // The copy has just been held against the schema that the type is read off.
+  // The copy has just been checked against the schema from which the type is derived.
   return { document: copy as unknown as PolicyDocument, errors, warnings }
 }
 
-/** Tools print `creationTimestamp: null` for objects that do not exist yet; it means absence. */
+/** Tools print `creationTimestamp: null` for objects that do not exist yet; it means that the field is absent. */
 function completeNamespace(copy: Record<string, unknown>, namespace: string): void {
   const { metadata, status } = copy
   if (status === null) delete copy.status
@@ -132,14 +132,15 @@ function checkSpec(
   }
   const spec = document.field("spec")
   checkStructure(definition.spec, spec.value, ["spec"], report)
-  // Bounded work: people do not read a hundred errors, and an object with too many parts is not checked part by part.
+  // Bounds the work: people do not read a hundred errors, and an object with too many parts is not checked part by
+  // part.
   if (!isObject(spec.value) || report.full || report.hasTooMany) return
   checkCharacters(spec)
   definition.check(spec, document, names)
   if (definition.kind === "AuthorizationPolicy" && providers !== undefined) checkProvider(spec, providers)
 }
 
-/** `jwks_uri` is read as `jwksUri`; the code after this point does not know the alias. */
+/** Renames `jwks_uri` to `jwksUri`; the code after this point does not know the alias. */
 function normalize(copy: Record<string, unknown>): void {
   if (copy.kind !== "RequestAuthentication" || !isObject(copy.spec) || !Array.isArray(copy.spec.jwtRules)) return
   for (const rule of copy.spec.jwtRules as unknown[]) {

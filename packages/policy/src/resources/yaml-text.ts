@@ -8,22 +8,22 @@ import { type DocumentError, finding, type Path, type Position, shown } from "./
 import { readPlainYaml } from "./plain-yaml.js"
 
 export const TEXT_LIMITS = {
-  /** Of the whole text, in UTF-16 units. */
+  /** For the whole text, in UTF-16 units. */
   characters: 1_048_576,
   /** Lexical tokens; ordinary YAML has one for every five characters. */
   tokens: 300_000,
   depth: 64,
-  /** Aliases per document, each expanded in full. */
+  /** Aliases per document, each of which is fully expanded. */
   aliases: 50,
   /** Values per document once aliases are expanded. */
   values: 100_000,
   documents: 1_000,
   directives: 100,
-  /** After so many syntax errors the rest of a text says nothing. */
+  /** After this many syntax errors, further ones are meaningless. */
   errors: 20,
 } as const
 
-/** Where a value stands, and where the key does that leads to it. */
+/** The positions of a value and of its key. */
 interface Place {
   readonly start: number
   readonly key: number
@@ -31,7 +31,7 @@ interface Place {
 }
 
 export interface YamlDocument {
-  /** Undefined if the document could not be parsed; its errors then say why. */
+  /** Undefined if the document could not be parsed; its errors then contain the reason. */
   readonly value: unknown
   readonly errors: readonly DocumentError[]
   readonly locate: (at: Path, wanted: "key" | "value") => Position
@@ -51,7 +51,7 @@ class Unreadable extends Error {
 export function parseYaml(text: string, maxCharacters: number = TEXT_LIMITS.characters): readonly YamlDocument[] {
   const plain = text.length > maxCharacters ? undefined : readPlainYaml(text)
   if (plain === undefined) return parseYamlSlowly(text, maxCharacters)
-  // Positions are asked for where something is wrong, which is rarely.
+  // Positions are needed only for errors, which are rare.
   let placed: readonly YamlDocument[] | undefined
   const locate = (index: number, at: Path, wanted: "key" | "value"): Position => {
     placed ??= parseYamlSlowly(text, maxCharacters)
@@ -64,7 +64,7 @@ export function parseYaml(text: string, maxCharacters: number = TEXT_LIMITS.char
 
 const START: Position = { line: 1, column: 1 }
 
-/** By the library alone. */
+/** Uses only the library. */
 export function parseYamlSlowly(text: string, maxCharacters: number = TEXT_LIMITS.characters): readonly YamlDocument[] {
   const positionOf = lineIndex(text)
   try {
@@ -82,7 +82,7 @@ export function parseYamlSlowly(text: string, maxCharacters: number = TEXT_LIMIT
 
 function compose(text: string): Document.Parsed[] {
   const parser = new Parser()
-  // Keys are checked for uniqueness here, in linear time; the composer would compare each with each.
+  // Keys are checked for uniqueness here, in linear time; the composer would compare every pair.
   const composer = new Composer({ version: "1.2", schema: "core", uniqueKeys: false, prettyErrors: false })
   const documents: Document.Parsed[] = []
   let tokens = 0
@@ -177,7 +177,7 @@ class Conversion {
     }
     if (isAlias(node)) return this.#alias(node.source, start, key)
     if (node.anchor !== undefined) this.#anchors.set(node.anchor, node)
-    // An alias to something around itself would run in circles; depth ends that too.
+    // An alias to a node that contains it would recurse endlessly; the depth limit prevents that too.
     if (++this.#depth > TEXT_LIMITS.depth)
       throw new Unreadable(`nested more than ${TEXT_LIMITS.depth} deep`, "remove the nesting", start)
     const inside = new Map<string | number, Place>()
@@ -236,7 +236,7 @@ function scalar(value: unknown, offset: number): string | number | boolean | nul
   throw new Unreadable("the value is of a type that JSON does not have", "put it in quotes if it is text", offset)
 }
 
-/** The deepest place on the way that exists: a missing field is shown where it should have been. */
+/** The deepest existing ancestor: a missing field is shown where it belongs. */
 function find(root: Place, at: Path, wanted: "key" | "value"): number {
   let place = root
   for (const step of at) {

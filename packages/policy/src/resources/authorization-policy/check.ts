@@ -48,7 +48,7 @@ export function checkAuthorizationPolicy(spec: Field, _document: Field, names: M
   }
 }
 
-/** One rule, or an invariant that is written like one. */
+/** Checks one rule of a policy, or one entry of an invariant. */
 export function checkRule(rule: Field, index: number): void {
   checkAlternatives(rule.field("from"), "from", "source", index)
   checkAlternatives(rule.field("to"), "to", "operation", index)
@@ -68,7 +68,7 @@ function checkAlternatives(
 ): void {
   const where = `found at rule ${index}`
   if (Array.isArray(alternatives.value) && alternatives.value.length === 0) {
-    // Fail closed: an empty list of alternatives would read as "any caller".
+    // Fail closed: an empty list of alternatives would mean "any caller".
     alternatives.error(
       "empty-value",
       `\`${word}\` must not be empty, ${where}`,
@@ -99,7 +99,8 @@ function isEmptyList(value: unknown): boolean {
 }
 
 function checkServiceAccounts(source: Field, index: number): void {
-  // Presence rather than content, as the CRD's rule has it: an empty list is a slip worth hearing of.
+  // Presence counts rather than content, as in the CRD's rule: an empty list is probably a mistake and should be
+  // reported.
   const has = (name: string) => source.field(name).present || source.field(`not${capital(name)}`).present
   if (has("serviceAccounts") && (has("principals") || has("namespaces"))) {
     source.error(
@@ -133,7 +134,7 @@ function warnIfEmpty(list: Field): void {
 
 function applyTo(list: Field, check: (value: string) => ReturnType<ValueCheck>, prefix = ""): void {
   for (const item of list.items) {
-    // What is empty or too long has been reported as such, and costs no further look.
+    // Empty and overlong values have been reported already and need no further check.
     if (item.text === undefined || item.text === "" || item.text.length > MAX_TEXT) continue
     const found = check(item.text)
     if (found?.severity === "error") item.error(found.code, prefix + found.problem, found.fix)
@@ -167,7 +168,7 @@ function checkCondition(condition: Field): void {
   applyTo(notValues, value => check(value, "NotValues"), `invalid \`notValue\` for \`key\` ${shown(text)}: `)
 }
 
-/** Has something that is no list; the structural check says so. */
+/** Contains something that is not a list; the structural check reports that. */
 function isWrong(list: Field): boolean {
   return list.present && !Array.isArray(list.value)
 }

@@ -31,7 +31,7 @@ describe("a condition key", () => {
     expect(parseConditionKey(key)).toHaveProperty("problem")
   })
 
-  it("is known to the evaluator exactly where it is accepted", () => {
+  it("is known to the evaluator exactly if it is accepted", () => {
     for (const key of PLAIN_ATTRIBUTES) expect(conditionAttribute(key)?.name).toBe(key)
     for (const key of ["request.headers[a]", "request.auth.claims[a][b]", "request.auth.claims[a[b]]", "source.ip"]) {
       expect(conditionAttribute(key)).toBeDefined()

@@ -26,7 +26,7 @@ export type ConditionKey =
   | { readonly attribute: PlainAttribute }
   /** Lower-case header name. */
   | { readonly attribute: "request.headers"; readonly name: string }
-  /** Descends from claim to claim. */
+  /** A path of nested claims. */
   | { readonly attribute: "request.auth.claims"; readonly path: readonly string[] }
 
 export interface BadKey {
@@ -91,12 +91,12 @@ function claimsKey(key: string): ConditionKey | BadKey {
   const whole = inBrackets(brackets)
   if (whole === undefined) return badFormat(key, "request.auth.claims[groups]")
   const regular = /^(\[[^[\]]*\])+$/.test(brackets)
-  // Irregular brackets are part of one name, as the meshes that have this key read them.
+  // Irregular brackets are part of a single name, as in the other meshes that have this key.
   const path = regular ? brackets.slice(1, -1).split("][") : [whole]
   return path.includes("") ? badFormat(key, "request.auth.claims[realm][roles]") : { attribute: CLAIMS, path }
 }
 
-/** What is between the outermost brackets; undefined where there are none or nothing is in them. */
+/** The text between the outermost brackets; undefined if there are none or the text is empty. */
 function inBrackets(text: string): string | undefined {
   return text.length > 2 && text.startsWith("[") && text.endsWith("]") ? text.slice(1, -1) : undefined
 }

@@ -12,7 +12,7 @@ const policy = (...rules: object[]) => ({
 })
 const times = <T>(length: number, make: (index: number) => T): T[] => Array.from({ length }, (_, index) => make(index))
 
-describe("a policy that costs more than it says", () => {
+describe("a policy that is more expensive than its length suggests", () => {
   test.each<[string, object[]]>([
     ["templates of many segments", [{ to: [{ operation: { paths: times(400, n => `/${n}${"/{*}".repeat(400)}`) } }] }]],
     [
@@ -42,7 +42,7 @@ describe("a policy that costs more than it says", () => {
     expect(errors.map(({ path }) => path)).toEqual(["spec.rules[1]"])
   })
 
-  it("is not rejected for a size that people write", () => {
+  it("is not rejected at a size that people write", () => {
     const rules = times(200, n => ({
       from: [{ source: { principals: times(20, m => `cluster.local/ns/team-${n}/sa/app-${m}`) } }],
       to: [{ operation: { methods: ["GET"], paths: [`/team/${n}/{*}/x`] } }],

@@ -5,7 +5,7 @@
 
 import type { Field } from "../field.js"
 
-/** Far beyond what people write: 4,096 principals in one list are a fifth of it. */
+/** Far more than people write: 4,096 principals in one list are a fifth of it. */
 const MAX_POLICY_SIZE = 100_000
 
 export function checkPolicySize(spec: Field): void {
@@ -23,7 +23,7 @@ export function checkPolicySize(spec: Field): void {
   }
 }
 
-/** Every alternative is asked with every condition; every value counts with the parts it falls into. */
+/** Every alternative is combined with every condition; the size of a value is the number of its parts. */
 function ruleSize(rule: Field): number {
   const from = rule.field("from").items
   const to = rule.field("to").items

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a CUSTOM policy must satisfy beyond a DENY policy: a provider, and no condition on who the caller is, which is the provider's
-// to judge. Istio rejects the same fields.
+// The additional requirements for a CUSTOM policy compared with a DENY policy: a provider, and no condition on the
+// caller, because the provider judges the caller. Istio rejects the same fields.
 
 import { shown } from "../document-error.js"
 import type { Field } from "../field.js"
@@ -39,7 +39,7 @@ export function checkCustom(spec: Field): void {
   }
 }
 
-/** Every request that a provider must be asked about would be denied if the mesh did not declare it. */
+/** If the mesh does not declare the provider, every request that the provider must be asked about would be denied. */
 export function checkProvider(spec: Field, declared: readonly { readonly name: string }[]): void {
   const name = spec.field("provider").field("name")
   if (name.text === undefined || name.text === "" || declared.some(one => one.name === name.text)) return

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats of values that name callers, by certificate or by token.
+// Formats of values that identify callers, by certificate or by token.
 
 import { shown } from "../document-error.js"
 import { error, literalStar, starWarning, type ValueCheck, type ValueFinding, warning } from "./value-finding.js"
@@ -47,7 +47,7 @@ export const REQUEST_PRINCIPAL: ValueCheck = value => {
   }
   const issuer = value.slice(0, slash)
   const subject = value.slice(slash + 1)
-  // A star is a wildcard at the start of the issuer or, only where there is none, at the end of the subject.
+  // A star is a wildcard at the start of the issuer or, if there is none, at the end of the subject.
   const wild = issuer.startsWith("*")
   const literal = wild ? issuer.slice(1) + subject : issuer + subject.slice(0, -1)
   return literal.includes("*") ? starWarning(value) : undefined
@@ -97,7 +97,7 @@ export const TRUST_DOMAIN: ValueCheck = (value, found) => {
   return foreignCharacters(value, /[^A-Za-z0-9._*-]/u) ?? capitals(value, value)
 }
 
-/** What a peer proves has these characters alone (SPIFFE-ID sections 2.1 and 2.2). */
+/** A peer's identity contains only these characters (SPIFFE-ID sections 2.1 and 2.2). */
 function foreignCharacters(value: string, foreign: RegExp): ValueFinding | undefined {
   const [character] = foreign.exec(value) ?? []
   if (character === undefined) return undefined

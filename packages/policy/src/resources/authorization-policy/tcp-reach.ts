@@ -10,7 +10,7 @@ export function checkTcpReach(rule: Field): void {
   const from = rule.field("from").items
   const to = rule.field("to").items
   const when = rule.field("when").items
-  // One alternative without a port is enough to reach every TCP port.
+  // One alternative without a port is enough to match every TCP port.
   const namesPort = to.every(item => has(item.field("operation"), name => name === "ports" || name === "notPorts"))
   const namesPeer = from.some(item => has(item.field("source"), name => !HTTP_SOURCES.has(name)))
   const onlyHttpConditions = when.length > 0 && when.every(item => isHttpKey(item.field("key").text ?? ""))

@@ -8,10 +8,10 @@ export type ValueFinding =
   | { readonly severity: "error"; readonly code: DocumentErrorCode; readonly problem: string; readonly fix: string }
   | { readonly severity: "warning"; readonly code: WarningCode; readonly problem: string; readonly fix: string }
 
-/** `found` is the field as rejections spell it, `Paths` or `NotPaths`. */
+/** `found` is the field's name as error messages spell it, `Paths` or `NotPaths`. */
 export type ValueCheck = (value: string, found: string) => ValueFinding | undefined
 
-/** `*` counts at one end only; with one at both ends the second is a literal. */
+/** `*` is a wildcard at one end only; if a value has one at both ends, the second is a literal. */
 export function literalStar(value: string): ValueFinding | undefined {
   const literal = value.startsWith("*") ? value.slice(1) : value.slice(0, -1)
   return literal.includes("*") ? starWarning(value) : undefined

@@ -100,14 +100,14 @@ const PATH: ValueCheck = (value, found) => {
   return literalStar(value)
 }
 
-// Not by `encodeURIComponent`, which throws at half a surrogate pair.
+// Does not use `encodeURIComponent`, which throws on a lone surrogate.
 function escaped(path: string): string {
   const hex = (piece: string): string => Buffer.from(piece).toString("hex").toUpperCase()
   return path.replace(/[^\x21-\x7e]+/gu, piece => hex(piece).replace(/../g, byte => `%${byte}`))
 }
 
 function templateError(value: string, found: string): ValueFinding | undefined {
-  // Printed without its outer slashes, as the meshes that have templates print it.
+  // The path is shown without its outer slashes, as in other meshes that have templates.
   const prefix = `invalid or unsupported path ${shown(withoutOuterSlashes(value))}, found in ${found}. `
   const fix =
     "use `{*}` for one segment or `{**}` for any number, each between slashes, nothing after `{**}` but literals"
@@ -121,7 +121,7 @@ function templateError(value: string, found: string): ValueFinding | undefined {
   return undefined
 }
 
-// Not by an expression: `/+$` would look at every run of slashes once from each of its slashes.
+// Does not use a regular expression: `/+$` would scan every run of slashes once from each of its slashes.
 function withoutOuterSlashes(path: string): string {
   let [from, to] = [0, path.length]
   while (from < to && path[from] === "/") from++
@@ -129,7 +129,7 @@ function withoutOuterSlashes(path: string): string {
   return path.slice(from, to)
 }
 
-/** By field, in its positive form. */
+/** By field name, in its positive form. */
 export const FIELD_CHECKS = {
   principals: PRINCIPAL,
   requestPrincipals: REQUEST_PRINCIPAL,
@@ -144,7 +144,7 @@ export const FIELD_CHECKS = {
   paths: PATH,
 } as const satisfies { readonly [field: string]: ValueCheck }
 
-/** By attribute of a condition. */
+/** By the attribute of a condition. */
 export const ATTRIBUTE_CHECKS = {
   "source.ip": ADDRESS,
   "remote.ip": ADDRESS,

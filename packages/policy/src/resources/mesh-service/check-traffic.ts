@@ -11,7 +11,7 @@ const MILLISECOND = 1_000_000n
 const HOUR = 3_600_000n * MILLISECOND
 const STATUS = /^[1-5]\d\d$/
 
-/** Of a document or one of its destinations. */
+/** Checks the policy of a document or of one of its destinations. */
 export function checkTrafficPolicy(policy: Field): void {
   const pool = policy.field("connectionPool")
   checkDuration(pool.field("tcp").field("connectTimeout"), "1ms")
@@ -22,7 +22,7 @@ export function checkTrafficPolicy(policy: Field): void {
   checkDuration(outliers.field("baseEjectionTime"), "1ms")
 }
 
-/** Of a document or one of its rules. */
+/** Checks the traffic settings of a document or of one of its rules. */
 export function checkRouteTraffic(owner: Field): void {
   checkDuration(owner.field("timeout"), "0s")
   const retries = owner.field("retries")

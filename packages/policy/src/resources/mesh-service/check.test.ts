@@ -357,7 +357,7 @@ describe("a MeshService is accepted", () => {
     expectClean(judge(KIND, spec))
   })
 
-  it("with a warning where weights do not add up to 100", () => {
+  it("with a warning if weights do not add up to 100", () => {
     expectWarning(
       judge(KIND, split({ ...v1, weight: 1 }, { ...v2, weight: 2 })),
       "spec.routes",

@@ -14,11 +14,11 @@ import { compileExpression, expressionSize, MAX_EXPRESSION_SIZE, MAX_EXPRESSIONS
 const HOST = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$/i
 const MATCHERS = ["exact", "prefix", "regex"]
 
-/** What is remembered across the rules of one document. */
+/** State that the checks of a document's rules share. */
 interface Seen {
-  /** Labels by host and name of the subset. */
+  /** Labels by host and subset name. */
   readonly subsets: Map<string, string>
-  /** What all expressions so far compile to: compiling them is the dearest check there is. */
+  /** The compiled size of all expressions so far: compiling them is the most expensive check. */
   expressions: number
 }
 
@@ -104,7 +104,7 @@ function checkMatcher(matcher: Field, seen: Seen): void {
   }
 }
 
-/** The entries of a list of routes are one weighted split. Returns how many destinations it has. */
+/** The entries of a list of routes are one weighted split. Returns the number of its destinations. */
 function checkSplit(routes: Field, seen: Seen): number {
   const destinations = routes.items.flatMap(route => route.field("service").items)
   for (const destination of destinations) checkDestination(destination, seen)
@@ -189,7 +189,7 @@ function checkDestination(destination: Field, seen: Seen): void {
   }
 }
 
-/** Of two definitions of one subset only one could count. */
+/** Two different definitions of a subset are rejected, because only one could take effect. */
 function checkSubset(destination: Field, name: Field, labels: Field, seen: Seen): void {
   const id = JSON.stringify([destination.field("host").value, name.text])
   const definition = labels.entries
@@ -207,7 +207,9 @@ function checkSubset(destination: Field, name: Field, labels: Field, seen: Seen)
   seen.subsets.set(id, earlier ?? definition)
 }
 
-/** Who governs a host sends its callers somewhere; not to themselves. */
+/**
+ * Rejects addresses that mean a different place for each caller, such as loopback: a caller must not be sent to itself.
+ */
 function checkAddress(host: Field): void {
   const address = parseIp(host.text ?? "")
   if (address === undefined || !isOwnAddress(address)) return

@@ -122,7 +122,7 @@ const route = closed(
   { description: "Destinations." },
 )
 
-/** The entries of a list of routes are one split, so weights are looked at across them. */
+/** The entries of a list of routes are one split, so their weights are checked together. */
 const NOT_ALL_ZERO = {
   rule: "!self.exists(r, has(r.service) && r.service.size() > 0) || self.exists(r, has(r.service) && r.service.exists(s, !has(s.weight) || s.weight > 0))",
   message: "all weights are zero",

@@ -6,14 +6,17 @@
 import { LRUCache } from "lru-cache"
 import { RE2JS } from "re2js"
 
-/** Instructions, or as much work. Whatever repeats nothing fits, as its text has 1,024 characters at most. */
+/**
+ * Instructions, or equivalent work. An expression without repetition always fits, because its text has at most 1,024
+ * characters.
+ */
 export const MAX_EXPRESSION_SIZE = 2_048
-/** Of all expressions of one MeshService together. */
+/** For all expressions of one MeshService together. */
 export const MAX_EXPRESSIONS_SIZE = 16_384
 
 const compiled = new LRUCache<string, RE2JS>({ max: 1_024 })
 
-/** Throws where the text is no expression. INVARIANT: its size was found to be within the limit. */
+/** Throws if the text is not an expression. INVARIANT: its size is known to be within the limit. */
 export function compileExpression(text: string): RE2JS {
   const known = compiled.get(text)
   if (known !== undefined) return known
@@ -22,27 +25,29 @@ export function compileExpression(text: string): RE2JS {
   return expression
 }
 
-/** A class of Unicode, as `\pL`, holds hundreds of ranges. */
+/** A Unicode class, such as `\pL`, holds hundreds of ranges. */
 const UNICODE_CLASS = 8
 /** Code points whose cases are folded in the time that one instruction takes. */
 const FOLDED_PER_INSTRUCTION = 50
 const FOLDS = /\(\?[a-zA-Z]*i/
 const REPEAT = /\{([0-9]+)(,?)([0-9]*)\}/y
-/** Is no atom: what repeats behind it repeats what is before. */
+/** Flags are not an atom: a repetition after them repeats what precedes them. */
 const FLAGS_ALONE = /\(\?[a-zA-Z-]+\)/y
-/** A group takes one where it begins and one where it ends; nothing at all within it takes one, too. */
+/** A group has an instruction at its start and one at its end; an empty group has one more. */
 const GROUP = 2
 const EMPTY_GROUP = GROUP + 1
 const GROUP_HEAD = /\?(?:P?<[^>]*>|[a-zA-Z-]*:?)/y
 const ESCAPE = /\\(?:[pP](?:\{[^}]*\}|.)|x\{[0-9a-fA-F]*\}|x[0-9a-fA-F]{2}|[0-7]{1,3}|.)/suy
 
-/** What is open: instructions before the last atom, and of the last atom, which a repetition would multiply. */
+/**
+ * An open group: the instructions before the last atom, and those of the last atom, which a repetition would multiply.
+ */
 interface Group {
   before: number
   last: number
 }
 
-/** How large the expression compiles, at most. A text that is no expression has some size too. */
+/** An upper bound of the compiled size. A text that is not an expression has a size too. */
 export function expressionSize(text: string): number {
   const folds = FOLDS.test(text)
   const open: Group[] = []
@@ -108,7 +113,7 @@ export function expressionSize(text: string): number {
 function classEnd(text: string, start: number): number {
   let at = start + 1
   if (text[at] === "^") at++
-  // A bracket that comes first stands for itself.
+  // A bracket at the beginning of a class is a literal.
   if (text[at] === "]") at++
   for (; at < text.length; at++) {
     if (text[at] === "\\") at++

@@ -4,7 +4,7 @@
 import type { StringMatch } from "./definition.js"
 import { compileExpression } from "./expression.js"
 
-/** The matcher must have passed validation; one that says nothing matches nothing. */
+/** The matcher must be valid; an empty one matches nothing. */
 export function stringMatcher({ exact, prefix, regex }: StringMatch): (value: string) => boolean {
   if (exact !== undefined) return value => value === exact
   if (prefix !== undefined) return value => value.startsWith(prefix)

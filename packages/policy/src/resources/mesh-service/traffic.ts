@@ -8,7 +8,7 @@ export const MAX_ATTEMPTS = 10
 const MAX_COUNT = 2_147_483_647
 const MAX_DURATION = 64
 
-/** Conditions of `retryOn` that are no status code. */
+/** Conditions of `retryOn` that are not status codes. */
 export const RETRY_CONDITIONS = [
   "5xx",
   "gateway-error",
@@ -23,7 +23,7 @@ export const RETRY_CONDITIONS = [
   "unavailable",
 ] as const
 
-/** Where `retryOn` is absent. */
+/** Used if `retryOn` is absent. */
 export const DEFAULT_RETRY_ON: readonly string[] = [
   "connect-failure",
   "refused-stream",

@@ -94,7 +94,7 @@ describe("a PeerAuthentication is accepted", () => {
     expectClean(judge(KIND, spec))
   })
 
-  it("with a warning where its scope has no effect", () => {
+  it("with a warning if its scope has no effect", () => {
     expectWarning(
       judge(KIND, { selector }, { namespace: "merlon-system" }),
       "spec.selector",

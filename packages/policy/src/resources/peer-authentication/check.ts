@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks a PeerAuthentication beyond its schema. Modes per port are valid for workloads only, because a port number means
-// nothing across a namespace.
+// Checks a PeerAuthentication beyond its schema. Modes per port are valid for workloads only, because a port number has
+// no meaning across a namespace.
 
 import type { MeshNames } from "../../mesh/names.js"
 import { shown } from "../document-error.js"
@@ -36,7 +36,7 @@ export function checkPeerAuthentication(spec: Field, document: Field, names: Mes
   }
 }
 
-/** As written by people: decimal, without sign or leading zeros. */
+/** As people write port numbers: decimal, without a sign or leading zeros. */
 function isPort(text: string): boolean {
   return /^[1-9]\d{0,4}$/.test(text) && Number(text) <= 65_535
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PolicyInvariant: what must stay true whatever the policies are. An entry is written like a rule of an
-// AuthorizationPolicy, so that users need no second language; a field that it does not have may be anything.
+// PolicyInvariant: what must stay true under all policies. An entry is written like a rule of an AuthorizationPolicy,
+// so that users need no second language; an absent field means any value.
 
 import { rule as authorizationRule } from "../authorization-policy/definition.js"
 import { enforcement, labelsAlone, selector } from "../common.js"

@@ -7,7 +7,7 @@ import { MAX_CA_BUNDLE } from "./definition.js"
 
 const BLOCK = /-----BEGIN ([A-Z0-9 ]+)-----[A-Za-z0-9+/=\s]*-----END \1-----/g
 
-/** `places`: where keys may be fetched from, in the order in which the fields count. */
+/** `places`: where keys may be fetched from, in order of precedence. */
 export function checkCaBundle(rule: Field, places: readonly Field[]): void {
   const bundle = rule.field("caBundle")
   const { text } = bundle
@@ -30,7 +30,7 @@ export function checkCaBundle(rule: Field, places: readonly Field[]): void {
 
 function problemOf(text: string): string | undefined {
   const blocks = [...text.matchAll(BLOCK)]
-  // Fail closed: what is not read as a certificate would be ignored by TLS without a word.
+  // Fail closed: TLS would silently ignore everything that cannot be read as a certificate.
   if (blocks.length === 0 || text.replaceAll(BLOCK, "").trim() !== "")
     return "`caBundle` is not a list of PEM certificates"
   if (blocks.some(([, label]) => label !== "CERTIFICATE")) return "`caBundle` has something other than certificates"

@@ -14,7 +14,7 @@ const secret = privateKey.export({ format: "jwk" })
 const { d: _, ...open } = secret
 const issuer = "https://issuer.example"
 const jwksUri = "https://issuer.example/keys"
-/** An authority's certificate, made for this test. */
+/** An authority's certificate, created for this test. */
 const certificate = [
   "-----BEGIN CERTIFICATE-----",
   "MIIBcTCCARegAwIBAgIUdRM9/KxS9nBCCjfI4nncq1WfNWwwCgYIKoZIzj0EAwIw",

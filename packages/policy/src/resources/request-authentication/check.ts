@@ -92,7 +92,7 @@ function checkUri(field: Field): void {
       "use an http or https URL",
     )
   } else if (!/^https?:\/\/[^/\\]/.test(text)) {
-    // The URL parser repairs `HTTPS:host`; the CRD and people who read the policy would not.
+    // The URL parser accepts `HTTPS:host` and corrects it; the CRD and people who read the policy would not.
     field.error("bad-value", "url must have scheme http:// or https://", "spell the scheme `http://` or `https://`")
   } else if (url.username !== "" || url.password !== "") {
     field.error("not-supported", "credentials in a URL are not supported", "remove the part before `@`")
@@ -100,7 +100,7 @@ function checkUri(field: Field): void {
 }
 
 function parseUrl(text: string): URL | undefined {
-  // The parser drops blanks and line breaks silently; a URL with them is a mistake.
+  // The parser silently drops spaces and line breaks; a URL that contains them is a mistake.
   if (/[\s\p{Cc}]/u.test(text)) return undefined
   return URL.canParse(text) ? new URL(text) : undefined
 }

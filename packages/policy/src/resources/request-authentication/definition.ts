@@ -7,10 +7,10 @@ import { denyResponse } from "../deny-response.js"
 import { FIELD_NAME } from "../header-name.js"
 import { choice, closed, flag, list, optional, type TypeOf, text } from "../schema.js"
 
-/** As much as is read of a key set that is fetched. */
+/** The most that is read of a fetched key set. */
 export const MAX_JWKS = 262_144
 export const MAX_CA_BUNDLE = 65_536
-/** Names that are written to requests are kept to what every server reads the same way. */
+/** Names of written headers are limited to characters that every server reads the same way. */
 const OUTPUT_NAME = "^[-_A-Za-z0-9]+$"
 
 const fromHeader = closed(

@@ -8,7 +8,7 @@ import { type Field, isObject } from "../field.js"
 
 const EXAMPLE = '`{"keys":[{"kty":"RSA","n":"...","e":"AQAB"}]}`'
 
-/** RFC 7518 sections 6.2.2, 6.3.2 and 6.4.1: members that only the private or shared half has. */
+/** RFC 7518 sections 6.2.2, 6.3.2 and 6.4.1: members that only private or shared keys have. */
 const PRIVATE_MEMBERS = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"]
 
 export function checkInlineKeys(field: Field, text: string): void {
@@ -31,7 +31,7 @@ export function checkInlineKeys(field: Field, text: string): void {
   const keys: readonly unknown[] = set.keys
   const symmetric = keys.flatMap((key, index) => (isObject(key) && key.kty === "oct" ? [index] : []))
   for (const index of symmetric) {
-    // Fail closed: a user who can read policies could read a secret in one, and sign tokens with it.
+    // Fail closed: a user who can read policies could read the secret and sign tokens with it.
     field.error(
       "not-supported",
       `jwks key at index ${index} is symmetric (\`oct\`), which is rejected`,

@@ -10,7 +10,7 @@ export function arbitrarySpec(definition: KindDefinition): fc.Arbitrary<unknown>
   return arbitraryOf({ ...definition.spec }, "spec")
 }
 
-/** Words that many fields take, and some that few do. */
+/** Words that many fields accept, and some that few accept. */
 const WORDS = ["a", "a", "a", "web", "/x", "x-y", "*", "a*", "", "https://a/b"]
 const FITTING: { readonly [field: string]: readonly string[] } = {
   ipBlocks: ["10.0.0.1", "10.0.0.0/8", "x"],
@@ -22,7 +22,7 @@ const FITTING: { readonly [field: string]: readonly string[] } = {
   timeout: ["5s", "1ms", "0s", "1.5h", "5"],
 }
 
-/** Values of the shape a schema gives, good and bad, so that rules are hit rather than missed. */
+/** Valid and invalid values in the shape that a schema requires, so that most of them reach the rules. */
 function arbitraryOf(node: JsonSchema, field: string): fc.Arbitrary<unknown> {
   if (Array.isArray(node.enum)) return fc.constantFrom(...(node.enum as readonly unknown[]))
   if (node.type === "string") return fc.constantFrom(...(FITTING[positive(field)] ?? WORDS))
@@ -38,7 +38,7 @@ function arbitraryOf(node: JsonSchema, field: string): fc.Arbitrary<unknown> {
   }
   const required = Array.isArray(node.required) ? (node.required as readonly string[]) : []
   const properties = Object.entries(isObject(node.properties) ? node.properties : {})
-  // Few fields at a time: of many random ones, one is always wrong.
+  // Only a few fields at a time: of many random ones, one is always invalid.
   const odds = Math.max(1, Math.round(properties.length / 2))
   const fields = properties.map(([name, child]) => {
     const present = arbitraryOf(isObject(child) ? child : {}, name)

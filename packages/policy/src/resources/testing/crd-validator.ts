@@ -17,7 +17,7 @@ export function crdValidator(crd: CustomResourceDefinition): (document: unknown)
     const rejections: string[] = []
     if (!validator(document))
       rejections.push(...(validator.errors ?? []).map(error => `${error.instancePath} ${error.message}`))
-    // Kubernetes evaluates CEL only on what is structurally right.
+    // Kubernetes evaluates CEL only on structurally valid documents.
     else evaluate(schema, document, rejections)
     return rejections
   }

@@ -13,7 +13,7 @@ export function documentOf(kind: Kind, spec: unknown, metadata: object = {}): Re
   return { apiVersion: `${group}/v1alpha3`, kind, metadata: { name: "p", namespace: "foo", ...metadata }, spec }
 }
 
-/** What is wrong with it: path and a part of the message. */
+/** An invalid spec, the path of its error, and a part of the message. */
 export type Rejection = readonly [what: string, spec: unknown, path: string, message: string]
 
 export function expectError(validation: Validation, path: string, message: string): void {
