@@ -21,7 +21,7 @@ const ROWS = [
   { name: "PS256", kty: "RSA", hash: "sha256", padding: PSS },
   { name: "PS384", kty: "RSA", hash: "sha384", padding: PSS },
   { name: "PS512", kty: "RSA", hash: "sha512", padding: PSS },
-  // RFC 7518 section 3.4: hash and curve go together, and the signature is r and s side by side.
+  // RFC 7518 section 3.4: each hash belongs to one curve, and the signature is r followed by s.
   { name: "ES256", kty: "EC", hash: "sha256", curve: "P-256" },
   { name: "ES384", kty: "EC", hash: "sha384", curve: "P-384" },
   { name: "ES512", kty: "EC", hash: "sha512", curve: "P-521" },
@@ -33,7 +33,7 @@ export const TOKEN_ALGORITHMS: readonly TokenAlgorithm[] = ROWS.map(({ name }) =
 
 const ALGORITHMS: ReadonlyMap<string, Algorithm> = new Map<string, Algorithm>(ROWS.map(row => [row.name, row]))
 
-/** Names are compared with regard to case (RFC 7515 section 4.1.1). */
+/** Names are case-sensitive (RFC 7515 section 4.1.1). */
 export function findAlgorithm(name: string): Algorithm | undefined {
   return ALGORITHMS.get(name)
 }

@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 const bearing = (token: string): RequestParts => ({ headers: { authorization: `Bearer ${token}` } })
 
-/** The outcome of a token with these claims under the one default rule, or one that differs from it. */
+/** The outcome for a token with these claims under the default rule with these changes. */
 async function outcome(claims: Record<string, unknown>, changes: Partial<JwtRule> = {}, now = NOW): Promise<string> {
   return verdict(run(program({ ...rule, ...changes }), bearing(await issuer.sign(claims)), { now }))
 }
@@ -34,7 +34,7 @@ describe("one rule", () => {
     expect(result.outcome === "pass" && result.edits).toBe(NO_EDITS)
   })
 
-  it("passes a valid token, names the rule, and takes the header away", () => {
+  it("accepts a valid token, names the rule and removes the header", () => {
     expect(run(program(rule), bearing(valid))).toMatchObject({
       outcome: "pass",
       token: { issuer: ISSUER, subject: "alice" },
@@ -44,12 +44,12 @@ describe("one rule", () => {
     })
   })
 
-  it("takes a lower-case `bearer` for the scheme it is", () => {
+  it("accepts a lower-case `bearer`", () => {
     const result = run(program(rule), { headers: { authorization: `bearer ${valid}` } })
     expect(verdict(result)).toBe("pass as alice")
   })
 
-  it("takes the token out of the query", () => {
+  it("removes the token from the query", () => {
     const result = run(program(rule), { target: `/get?access_token=${valid}&a=1` })
     expect(result).toMatchObject({ outcome: "pass", edits: { target: "/get?a=1", removeHeaders: [] } })
   })
@@ -102,7 +102,7 @@ describe("one rule", () => {
     expect(await outcome({ aud }, { audiences })).toBe(expected)
   })
 
-  it("accepts every issuer of its keys where it names none", async () => {
+  it("accepts every issuer of its keys if it names none", async () => {
     expect(await outcome({ iss: "x" }, { issuer: undefined } as unknown as JwtRule)).toBe("pass as alice")
     expect(verdict(run(program({ jwks: jwks(issuer.jwk) }), bearing(await stranger.sign())))).toBe("JwksKidAlgMismatch")
   })
@@ -119,7 +119,7 @@ describe("one rule", () => {
     expect(verdict(run(program(rule), bearing(token)))).toBe(expected)
   })
 
-  it("reports the signature before time and audience: a forger learns nothing of the claims", async () => {
+  it("reports the signature before time and audience, so that a forger learns nothing about claims", async () => {
     const forger = await signer("ES256", "forger")
     const claims = { exp: 1, nbf: NOW + 999, aud: "b" }
     const strict = program({ ...rule, audiences: ["a"] })
@@ -134,14 +134,14 @@ describe("one rule", () => {
 describe("keys", () => {
   const fetched: JwtRule = { issuer: ISSUER, jwksUri: "https://issuer.example.com/keys" }
 
-  it("never fetched: tokens are rejected, requests without one pass", () => {
+  it("that were never fetched: rejects tokens and accepts requests without one", () => {
     const compiled = compileTokenRules([policy("p", [fetched])], () => undefined)
     expect(verdict(run(compiled, bearing(valid)))).toBe("JwksFetchFail")
     expect(verdict(run(compiled, {}))).toBe("pass")
     expect(run(compiled, bearing(valid)).unknownKeys).toEqual([])
   })
 
-  it("written into the policy but unusable: the same, with another text", () => {
+  it("that are in the policy but unusable: does the same, with another text", () => {
     for (const text of ["", "{}", jwks(), jwks({ kty: "oct", k: "AAAA" })]) {
       const compiled = program({ issuer: ISSUER, jwks: text })
       expect(verdict(run(compiled, bearing(valid)))).toBe("JwksNoValidKeys")
@@ -149,7 +149,7 @@ describe("keys", () => {
     }
   })
 
-  it("fetched, but without the token's key: named, so that they are fetched anew", async () => {
+  it("that lack the token's key: names the key set, so that it is fetched again", async () => {
     const set = keySet(jwks(issuer.jwk))
     const compiled = compileTokenRules([policy("p", [fetched])], () => set)
     const result = run(compiled, bearing(await stranger.sign()))
@@ -184,7 +184,7 @@ describe("presence REQUIRED", () => {
     })
   })
 
-  it("is satisfied by a valid token and hidden by an invalid one", () => {
+  it("is satisfied by a valid token, and an invalid one is reported instead", () => {
     const compiled = program({ ...rule, presence: "REQUIRED" })
     expect(verdict(run(compiled, bearing(valid)))).toBe("pass as alice")
     expect(verdict(run(compiled, bearing("abc")))).toBe("JwtBadFormat")
@@ -202,14 +202,14 @@ describe("a CORS preflight", () => {
   const cors = { origin: "https://a.com", "access-control-request-method": "PUT" }
   const compiled = () => program({ ...rule, presence: "REQUIRED", outputPayloadToHeader: "x-payload" })
 
-  it("goes through, with a bad token and without one", () => {
+  it("is allowed, with an invalid token and without one", () => {
     for (const extra of [{}, { authorization: "Bearer abc" }]) {
       const result = run(compiled(), { method: "OPTIONS", headers: { ...cors, ...extra } })
       expect(result).toMatchObject({ outcome: "pass", token: undefined, edits: { removeHeaders: [] } })
     }
   })
 
-  it("still cannot forge an output header", () => {
+  it("cannot forge an output header", () => {
     const headers = { ...cors, "x-payload": "forged" }
     const result = run(compiled(), { method: "OPTIONS", headers })
     expect(result).toMatchObject({ outcome: "pass", edits: { removeHeaders: ["x-payload"] } })
@@ -236,7 +236,7 @@ describe("the reply", () => {
     })
   })
 
-  it("cuts the path to 256 characters and lets nothing end the quoted string or the line", () => {
+  it("cuts the path to 256 characters, escapes quotes and drops line breaks", () => {
     const long = run(program(rule), { ...bearing("abc"), target: `/${"a".repeat(300)}` })
     expect(long).toMatchObject({
       challenge: `Bearer realm="http://httpbin.foo:8000/${"a".repeat(255)}", error="invalid_token"`,
@@ -252,11 +252,11 @@ describe("the reply", () => {
     expect(forbidden).toEqual(["JwtAudienceNotAllowed"])
   })
 
-  it("has a detail for the log", () => {
+  it("has a response detail for the log", () => {
     expect(responseDetail("JwtExpired")).toBe("jwt_authn_access_denied{Jwt_is_expired}")
   })
 
-  it("has texts that clients compare", () => {
+  it("has the texts that clients compare", () => {
     expect(Object.fromEntries(TOKEN_ERRORS.map(error => [error, tokenErrorText(error)]))).toMatchInlineSnapshot(`
       {
         "JwksFetchFail": "Jwks remote fetch is failed",
@@ -316,7 +316,7 @@ describe("a shadow policy", () => {
     expect(good.shadow).toMatchObject({ outcome: "pass", error: undefined, by: { policy: { name: "s" } } })
   })
 
-  it("is judged together with what is enforced, as it would be", async () => {
+  it("is judged together with the enforced policies", async () => {
     const second = "https://second.example.com"
     const enforced = policy("e", [rule])
     const shadow = policy("s", [{ issuer: second, jwks: jwks(stranger.jwk) }], { enforcement: "Shadow" })

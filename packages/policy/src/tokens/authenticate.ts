@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The token stage: takes a request, returns a decision with its evidence. Pure and synchronous; the clock is an argument,
-// and the cache only saves work and never changes an answer. A CORS preflight cannot carry a token and passes, but output
-// headers that it forges are removed as everywhere. Rules in shadow mode are judged and reported only.
+// The token stage: takes a request, returns a decision with its evidence. Pure and synchronous; the clock is an
+// argument, and the cache only saves work and never changes a result. A CORS preflight cannot carry a token and passes,
+// but forged output headers are removed from it as from any request. Rules in shadow mode are only judged and reported.
 
 import type { VerifiedToken } from "../request/attributes.js"
 import { NO_EDITS, type RequestEdits } from "./edits.js"
@@ -41,7 +41,7 @@ export interface Unauthenticated extends Findings {
   readonly error: TokenError
   readonly status: 401 | 403
   readonly body: string
-  /** For `WWW-Authenticate`. */
+  /** The value of `WWW-Authenticate`. */
   readonly challenge: string
 }
 
@@ -51,7 +51,7 @@ const NONE: readonly never[] = Object.freeze([])
 
 const UNTOUCHED: Authenticated = Object.freeze(passed(undefined, undefined, NO_EDITS, NONE, undefined))
 
-/** `now` in seconds since the epoch. Without a memory every signature is checked. */
+/** `now` in seconds since the epoch. Without a memory, every signature is verified. */
 export function authenticate(
   program: TokenProgram,
   request: TokenRequest,
@@ -93,7 +93,7 @@ function passed(
   return { outcome: "pass", token, edits, by, unknownKeys, shadow }
 }
 
-// Fetch section 3.3.2: all three make a preflight; any one missing, and the token is judged.
+// Fetch section 3.3.2: a preflight has all three. If any one is missing, the token is verified.
 function isPreflight({ method, headers }: TokenRequest): boolean {
   return method === "OPTIONS" && hasText(headers.get("origin")) && hasText(headers.get("access-control-request-method"))
 }

@@ -4,7 +4,7 @@ import { describe, expect, inject, it } from "vitest"
 import { decodeBase64url, decodePaddedBase64url } from "./base64url.js"
 
 describe("strict base64url", () => {
-  it("reads every byte string back from its canonical text", () => {
+  it("decodes the canonical text of every byte string", () => {
     fc.assert(
       fc.property(fc.uint8Array(), bytes => {
         const text = Buffer.from(bytes).toString("base64url")
@@ -13,7 +13,7 @@ describe("strict base64url", () => {
     )
   })
 
-  it("has no second text for any byte string", () => {
+  it("accepts only one text for each byte string", () => {
     const alphabet = fc.constantFrom(...Array.from("ABCDQRghwxyz0189-_+/= .\n\u0141"))
     fc.assert(
       fc.property(fc.array(alphabet, { maxLength: 12 }), characters => {

@@ -3,7 +3,7 @@
 // unknown characters and drops surplus bits, so that two different texts could carry one signature.
 
 const ALPHABET = /^[A-Za-z0-9_-]*$/
-// RFC 4648 section 3.5: the bits of the last character that belong to no byte must be zero.
+// RFC 4648 section 3.5: the unused bits of the last character must be zero.
 const LAST_OF_TWO = /[AQgw]$/
 const LAST_OF_THREE = /[AEIMQUYcgkosw048]$/
 
@@ -16,12 +16,12 @@ export function isBase64url(text: string): boolean {
   return surplus === 0 || LAST_OF_THREE.test(text)
 }
 
-/** The bytes, or undefined where the text is not the canonical, unpadded encoding of any. */
+/** The bytes, or undefined if the text is not a canonical, unpadded encoding. */
 export function decodeBase64url(text: string): Buffer | undefined {
   return isBase64url(text) ? Buffer.from(text, "base64url") : undefined
 }
 
-/** As above, but the exact padding to a multiple of four may be there. */
+/** The same, but the text may have exact padding to a multiple of four. */
 export function decodePaddedBase64url(text: string): Buffer | undefined {
   if (!text.endsWith("=")) return decodeBase64url(text)
   const bare = text.endsWith("==") ? text.slice(0, -2) : text.slice(0, -1)

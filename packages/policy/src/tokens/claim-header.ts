@@ -6,7 +6,7 @@ import type { Claim } from "../request/attributes.js"
 import { byteText, withoutOuterBlanks } from "../request/byte-text.js"
 import type { JsonObject } from "./json-object.js"
 
-/** The claim at a dotted path through nested objects. A name that itself contains a dot cannot be reached. */
+/** The claim at a path through nested objects. A name that itself contains a dot cannot be reached. */
 export function claimAt(claims: JsonObject, path: readonly string[]): Claim | undefined {
   let claim: Claim | undefined = claims
   for (const name of path) {
@@ -16,7 +16,7 @@ export function claimAt(claims: JsonObject, path: readonly string[]): Claim | un
   return claim
 }
 
-/** undefined where there is nothing to write: no claim, null, a blank string, or one that no header can hold. */
+/** Undefined if there is nothing to write: no claim, null, a blank string, or a value that no header can hold. */
 export function headerValue(claim: Claim | undefined): string | undefined {
   if (claim === undefined || claim === null) return undefined
   if (typeof claim === "string") return claim === "" ? undefined : fieldValue(claim)
@@ -25,9 +25,9 @@ export function headerValue(claim: Claim | undefined): string | undefined {
   return Buffer.from(JSON.stringify(claim)).toString("base64")
 }
 
-// Fail closed, RFC 9110 section 5.5: control characters have no place in a field value. Blanks around it are no part of it:
-// the application would not see them, and a rule on the header must not either. Other characters travel as their UTF-8
-// bytes, one character per byte, as header values are held everywhere.
+// Fail closed, RFC 9110 section 5.5: a field value has no control characters. Whitespace around a value is not part of
+// it: the application does not see it, so a rule on the header must not either. Other characters are written as UTF-8,
+// one character per byte, as all header values are stored.
 function fieldValue(text: string): string | undefined {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
@@ -37,7 +37,7 @@ function fieldValue(text: string): string | undefined {
   return value === "" ? undefined : byteText(value)
 }
 
-/** Whole numbers that an unsigned 64 bit integer holds as digits, others with six decimals as C prints them. */
+/** Integers within 64 unsigned bits as digits, other numbers with six decimals, as C prints them. */
 function numberText(value: number): string | undefined {
   if (!Number.isFinite(value)) return undefined
   if (Number.isInteger(value) && value >= 0 && value < 2 ** 64) return BigInt(value).toString()

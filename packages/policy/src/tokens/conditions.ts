@@ -6,16 +6,16 @@ import type { Token } from "./token.js"
 import type { TokenError } from "./token-errors.js"
 
 export interface TokenConditions {
-  /** undefined accepts every issuer that signs with the rule's keys. */
+  /** Undefined accepts every issuer that signs with the rule's keys. */
   readonly issuer: string | undefined
-  /** Scrubbed; undefined accepts every audience and none. */
+  /** Scrubbed; undefined accepts every audience, and none. */
   readonly audiences: ReadonlySet<string> | undefined
   readonly requireExpiration: boolean
 }
 
 export const CLOCK_SKEW_SECONDS = 60
 
-/** Byte for byte (RFC 7519 section 4.1.1): a missing issuer is no issuer's. */
+/** Byte for byte (RFC 7519 section 4.1.1); a missing issuer never matches. */
 export function isIssuerOf(rule: TokenConditions, token: Token): boolean {
   return rule.issuer === undefined || token.issuer === rule.issuer
 }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cookie pairs (RFC 6265 section 4.2.1), read from all `Cookie` lines, because HTTP/2 may send several. The first pair of
-// a name counts. Blanks around names and values are dropped, since applications drop them too.
+// Cookie pairs (RFC 6265 section 4.2.1), read from all `Cookie` lines, because HTTP/2 may send several. The first pair
+// of a name counts. Whitespace around names and values is dropped, since applications drop it too.
 
-/** The value of the first pair of each wanted name; `take` is told at most once per name, with what is filed under it. */
+/**
+ * The value of the first pair of each wanted name; `take` is called at most once per name, with the entry stored under
+ * it.
+ */
 export function readCookies<T>(
   lines: readonly string[],
   wanted: ReadonlyMap<string, T>,
@@ -18,7 +21,7 @@ export function readCookies<T>(
   }
 }
 
-/** One line without the pairs of these names: all of them, or all but the first. Empty where none is left. */
+/** One line without the pairs of these names: all of them, or all but the first. Empty if no pair is left. */
 export function withoutCookies(
   lines: readonly string[],
   all: ReadonlySet<string>,

@@ -6,13 +6,13 @@ import type { HeaderLines } from "../request/attributes.js"
 import type { ProtectedHeaders } from "../request/protected-headers.js"
 
 export interface RequestEdits {
-  /** Lower-case names; every line of such a header goes. */
+  /** Names in lower case; every line of such a header is removed. */
   readonly removeHeaders: readonly string[]
   /** Lower-case names with values of one character per byte (latin1), one entry for each line. */
   readonly setHeaders: readonly (readonly [name: string, value: string])[]
-  /** The request target without its tokens; undefined where it stays as it is. */
+  /** The request target without its tokens; undefined if it does not change. */
   readonly target: string | undefined
-  /** One `Cookie` line in place of all there were; undefined where they stay as they are. */
+  /** A single `Cookie` line that replaces all others; undefined if they do not change. */
   readonly cookie: string | undefined
 }
 
@@ -30,8 +30,9 @@ export function removalOf(...headers: readonly string[]): RequestEdits {
 }
 
 /**
- * The headers as the application will see them, which are those that rules read: a caller who sends an output header of his
- * own must not pass for one whose token says so. `own` is what the proxy says under a name, undefined where the caller may.
+ * The headers as the application and the rules see them: a caller who sends an output header must not get the rights of
+ * one whose token has that claim. `own` is the value that the proxy sets for a name, undefined if the caller may set
+ * it.
  */
 export function forwardedHeaders(
   received: HeaderLines,

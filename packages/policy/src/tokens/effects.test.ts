@@ -26,13 +26,13 @@ const bearing = (token: string, headers = {}): RequestParts => ({
   headers: { authorization: `Bearer ${token}`, ...headers },
 })
 
-describe("taking tokens away", () => {
-  it("removes the whole header, also its other lines", () => {
+describe("removing tokens", () => {
+  it("removes the whole header, including its other lines", () => {
     const lines = { headers: { authorization: ["Basic x", `Bearer ${valid}`] } }
     expect(edits([{}], lines).removeHeaders).toEqual(["authorization"])
   })
 
-  it("leaves everything where the rule forwards", () => {
+  it("leaves everything if the rule forwards", () => {
     const forward = { forwardOriginalToken: true, fromHeaders: [{ name: "x" }], fromParams: ["p"], fromCookies: ["c"] }
     const parts = { target: `/?p=${valid}`, headers: { x: valid, cookie: `c=${valid}` } }
     expect(edits([forward], parts)).toEqual({ removeHeaders: [], setHeaders: [], target: undefined, cookie: undefined })
@@ -54,20 +54,20 @@ describe("taking tokens away", () => {
     expect(edits([strip], parts)).toMatchObject({ target: "/", removeHeaders: ["cookie"] })
   })
 
-  it("goes by the first rule that accepts the token", () => {
+  it("applies the first rule that accepts the token", () => {
     const forward = { forwardOriginalToken: true }
     expect(edits([{}, forward], bearing(valid)).removeHeaders).toEqual(["authorization"])
     expect(edits([forward, {}], bearing(valid)).removeHeaders).toEqual([])
     expect(edits([{ audiences: ["a"] }, forward], bearing(valid)).removeHeaders).toEqual([])
   })
 
-  it("touches only what held a token", () => {
+  it("changes only the locations of tokens", () => {
     expect(edits([{}], { headers: { authorization: "Basic x" }, target: "/?a=1" }).removeHeaders).toEqual([])
   })
 })
 
 describe("output headers", () => {
-  it("of every rule are scrubbed, token or no token", () => {
+  it("of every rule are scrubbed, with and without a token", () => {
     const rules = [
       { outputPayloadToHeader: "X-Payload" },
       { issuer: "z", outputClaimToHeaders: [{ header: "X-Sub", claim: "sub" }] },
@@ -88,7 +88,7 @@ describe("output headers", () => {
     expect(result).toMatchObject({ removeHeaders: ["x-jwt"], setHeaders: [["x-jwt", payload]] })
   })
 
-  it("never touch what frames or routes the message", () => {
+  it("never change headers that frame or route the message", () => {
     const outputClaimToHeaders = [
       { header: "Content-Length", claim: "sub" },
       { header: "x-sub", claim: "sub" },
@@ -180,7 +180,7 @@ describe("what authorization sees", () => {
     return result.token
   }
 
-  it("has space-delimited claims as lists", async () => {
+  it("contains space-delimited claims as lists", async () => {
     const claims = { scope: "a  b ", permission: "x", roles: "r s", other: "o p", blank: " ", nested: { scope: "a b" } }
     const token = await published(claims, { spaceDelimitedClaims: ["roles", "blank", "nested"] })
     expect({ ...token.claims }).toMatchObject({
@@ -193,7 +193,7 @@ describe("what authorization sees", () => {
     expect(JSON.stringify(token.claims.nested)).toBe('{"scope":"a b"}')
   })
 
-  it("has a principal only of issuer and subject", async () => {
+  it("has a principal only if there are issuer and subject", async () => {
     expect(await published({ sub: undefined })).toMatchObject({ issuer: ISSUER, subject: undefined })
     expect(await published({})).toMatchObject({ issuer: ISSUER, subject: "alice" })
   })

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tokens as Istio's proxy finds and verifies them. `test/e2e/istio-tokens-agree.test.ts` compares the same with an Envoy.
+// Tokens as Istio's proxy finds and verifies them. `test/e2e/istio-tokens-agree.test.ts` compares the same cases with
+// Envoy.
 
 import { describe, expect, it } from "vitest"
 import { signedToken, withReplayKeys } from "../proof/replay-keys.js"
@@ -102,7 +103,7 @@ describe("an accepted token", () => {
     expect(edits([rule("a", { forwardOriginalToken: true })], bearer(token("a")))?.removeHeaders).toEqual([])
   })
 
-  it("stays in a cookie", () => {
+  it("is left in a cookie", () => {
     const parts = { headers: { cookie: `t=${token("a")}` } }
     expect(edits([rule("a", { fromCookies: ["t"] })], parts)).toMatchObject({ removeHeaders: [], cookie: undefined })
   })

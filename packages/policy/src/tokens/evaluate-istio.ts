@@ -42,7 +42,7 @@ export function evaluateAsIstio(
       return { spots, error: undefined, by: rule, view, unknownKeys: NONE, edits }
     }
   }
-  // An error other than an unknown issuer displaces those before it, except the first.
+  // Every error other than an unknown issuer replaces the errors before it, except the first.
   const [first] = rejections
   const telling = rejections.findLast(({ error }) => error !== "JwtUnknownIssuer")
   const chosen = first?.error === "JwtUnknownIssuer" ? (telling ?? first) : first
@@ -60,7 +60,7 @@ interface Accepted {
   readonly reading: TokenReading
 }
 
-/** In the order in which they were checked, or the first error. */
+/** The tokens in the order in which they were checked, or the first error. */
 function acceptedBy(rule: TokenRule, found: readonly Found[], now: number): readonly Accepted[] | TokenError {
   const accepted: Accepted[] = []
   for (const one of found.toReversed()) {
@@ -74,7 +74,7 @@ function acceptedBy(rule: TokenRule, found: readonly Found[], now: number): read
   return accepted
 }
 
-/** Empty sections do not count, and the signature is checked without them. */
+/** Empty sections are ignored, and the signature is checked without them. */
 function sectionsOf(text: string): string {
   const sections = text.split(".").filter(section => section !== "")
   return sections.length === 3 ? sections.join(".") : ""

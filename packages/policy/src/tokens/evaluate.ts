@@ -22,14 +22,14 @@ import type { TokenError } from "./token-errors.js"
 import type { TokenView } from "./view.js"
 
 export interface Evaluation {
-  /** undefined passes. */
+  /** Undefined if the request passes. */
   readonly error: TokenError | undefined
   /** The rule that accepted the token, or the one whose error is reported. */
   readonly by: TokenRule | undefined
-  /** What the first rule that accepts a token sees in the first it accepts. */
+  /** The view that the first accepting rule has of the first token it accepts. */
   readonly view: TokenView | undefined
   readonly spots: readonly Spot[]
-  /** Where the dialect makes changes of its own. */
+  /** Present if the dialect makes edits of its own. */
   readonly edits?: RequestEdits
   /** Ids of key sets that lack the key a token names. */
   readonly unknownKeys: readonly string[]
@@ -125,16 +125,14 @@ function readingOf(found: Found, memory: TokenMemory | undefined): TokenReading 
   return found.reading
 }
 
-/**
- * Undefined if the request may pass nevertheless, because for each token that a rule rejected, another rule accepts it.
- */
+/** Undefined if the request may pass anyway, because another rule accepts each token that a rule rejected. */
 function choose(rejections: readonly Rejection[]): Rejection | undefined {
   let first: Rejection | undefined
   let telling: Rejection | undefined
   let rule: TokenRule | undefined
   for (const rejection of rejections) {
     if (rejection.spot.by !== undefined) continue
-    // Only the first error of a rule is its status.
+    // Only the first error of a rule counts as its status.
     if (rejection.rule === rule) continue
     rule = rejection.rule
     first ??= rejection

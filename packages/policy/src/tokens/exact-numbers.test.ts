@@ -34,13 +34,13 @@ it.each([
   expect(claimTexts(claims.list)).toEqual([text])
 })
 
-it("writes an account of many digits into a header as it was signed", () => {
+it("writes an account number of many digits to a header exactly as signed", () => {
   const claims = claimsOf('{"account":12345678901234567890}')
   if (typeof claims === "string") throw new Error(claims)
   expect(headerValue(claims.account)).toBe("12345678901234567890")
 })
 
-it("does not let a number pass for the text that a claim must be", () => {
+it("rejects a number for a claim that must be a text", () => {
   expect(claimsOf('{"sub":12345678901234567890}')).toBe("JwtSubNotString")
   expect(claimsOf('{"iss":1e999}')).toBe("JwtIssNotString")
 })
@@ -54,12 +54,12 @@ it("leaves strings alone, whatever they contain", () => {
   })
 })
 
-it("changes nothing but numbers, whatever the JSON", () => {
+it("changes only numbers in any JSON", () => {
   fc.assert(
     fc.property(fc.jsonValue(), value => {
       const json = JSON.stringify(value)
       const quoted = quoteInexactNumbers(json)
-      // What JavaScript wrote it reads back exactly.
+      // JavaScript reads back exactly the numbers that it wrote.
       expect(quoted ?? json).toBe(json)
     }),
   )

@@ -3,13 +3,13 @@
 // them equal, and a DENY on one would miss it. They are kept as text, exactly as the issuer wrote them, and policies
 // compare claims as text.
 
-/** Could a number be too long, or its exponent too large? Nearly every payload says no here. */
+/** Matches if a number may be too long or its exponent too large. Almost no payload matches. */
 const SUSPECT = /[0-9.]{16}|[eE][+-]?[0-9]{3}/
 const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/g
-/** So many decimal digits survive the way into a double and back. */
+/** This many decimal digits survive the conversion to a double and back. */
 const EXACT_DIGITS = 15
 
-/** The text with such numbers quoted; undefined where it has none. INVARIANT: the text is known to be JSON. */
+/** The text with such numbers quoted; undefined if it has none. INVARIANT: the text is known to be JSON. */
 export function quoteInexactNumbers(json: string): string | undefined {
   if (!SUSPECT.test(json)) return undefined
   const quoted = json.replace(STRING_OR_NUMBER, piece =>

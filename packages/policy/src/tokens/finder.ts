@@ -17,18 +17,18 @@ import type { TokenView } from "./view.js"
 export interface TokenRequest {
   readonly method: string
   readonly scheme: string
-  /** `:authority` or `Host`; absent where the request names none. */
+  /** `:authority` or `Host`; absent if the request has neither. */
   readonly host: string | undefined
   /** Origin form, with the query. */
   readonly target: string
   readonly headers: HeaderLines
 }
 
-/** One place in one request, and which rule was the first to accept what is there. */
+/** A spot of one request, and the first rule that accepted the token there. */
 export interface Spot {
   readonly kind: Location["kind"]
   readonly name: string
-  /** Only of a header: its removal, ready made. */
+  /** Only for headers: the precomputed removal. */
   readonly removal: RequestEdits | undefined
   by: TokenRule | undefined
   view: TokenView | undefined
@@ -37,9 +37,9 @@ export interface Spot {
 export interface Found {
   readonly spot: Spot
   readonly text: string
-  /** What is known of the text so far; filled in at the first look. */
+  /** The result of parsing the text; set on first use. */
   reading: TokenReading | TokenError | undefined
-  /** Whether the reading came from memory, or is there by now. */
+  /** Whether the reading came from memory or has been stored there. */
   remembered: boolean
 }
 
@@ -53,7 +53,8 @@ export interface Finder {
   find(request: TokenRequest): Finds
 }
 
-// No client sends more. Fail closed: further tokens are rejected unread, since each may cost a signature check.
+// No client sends more. Fail closed: further tokens are rejected without parsing, since each may cost a signature
+// check.
 const MAX_TOKENS = 16
 
 const NOTHING: Finds = Object.freeze({ spots: Object.freeze([]), bySlot: Object.freeze([]) })

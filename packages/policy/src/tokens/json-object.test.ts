@@ -5,8 +5,8 @@ import { parseJsonObject, parseUnambiguousJsonObject } from "./json-object.js"
 
 const parse = (text: string) => parseJsonObject(Buffer.from(text))
 
-describe("JSON objects from strangers", () => {
-  it("takes `__proto__` and `constructor` for names like any other", () => {
+describe("untrusted JSON objects", () => {
+  it("treats `__proto__` and `constructor` as ordinary names", () => {
     const object = parse('{"__proto__":{"admin":true},"constructor":1,"a":{"__proto__":"x"}}')
     expect(Object.keys(object ?? {})).toEqual(["__proto__", "constructor", "a"])
     expect(object?.admin).toBeUndefined()
@@ -15,14 +15,14 @@ describe("JSON objects from strangers", () => {
     expect(({} as { admin?: unknown }).admin).toBeUndefined()
   })
 
-  it("freezes what it returns, all the way down", () => {
+  it("freezes its result deeply", () => {
     const object = parse('{"a":{"b":[{"c":1}]}}')
     expect(Object.isFrozen(object)).toBe(true)
     expect(Object.isFrozen(object?.a)).toBe(true)
     expect(() => Object.assign(object ?? {}, { a: 1 })).toThrow(TypeError)
   })
 
-  it("lets the last of two members with one name count", () => {
+  it("uses the last of two members with the same name", () => {
     expect(parse('{"a":1,"a":2}')?.a).toBe(2)
   })
 

@@ -11,11 +11,11 @@ export interface JsonObject {
 
 const MAX_DEPTH = 32
 
-// `fatal`: RFC 8259 section 8.1 wants UTF-8, and a lenient decoder would map different bytes to one claim.
+// `fatal`: RFC 8259 section 8.1 requires UTF-8, and a lenient decoder would map different bytes to one claim.
 // `ignoreBOM` keeps a byte order mark in the text, where JSON.parse rejects it.
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 
-/** The text of the bytes, or undefined where they are none. */
+/** The text, or undefined if the bytes are not UTF-8. */
 export function decodeText(bytes: Uint8Array): string | undefined {
   try {
     return utf8.decode(bytes)
@@ -24,7 +24,7 @@ export function decodeText(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** The object that the bytes spell, or undefined where they spell anything else. */
+/** The object, or undefined if the bytes are not a JSON object. */
 export function parseJsonObject(bytes: Uint8Array): JsonObject | undefined {
   const text = decodeText(bytes)
   return text === undefined ? undefined : parseJsonText(text)

@@ -29,7 +29,7 @@ describe("a key set", () => {
     ed = await signer("EdDSA")
   })
 
-  it("takes RSA, the three NIST curves and Ed25519", async () => {
+  it("accepts RSA, the three NIST curves and Ed25519", async () => {
     const { jwk: p384 } = await signer("ES384")
     const set = keySet(jwks(rsa.jwk, p256.jwk, p384, p521.jwk, ed.jwk))
     expect(set.keys.map(({ kty, curve }) => curve ?? kty)).toEqual(["RSA", "P-256", "P-384", "P-521", "OKP"])
@@ -41,16 +41,16 @@ describe("a key set", () => {
     expect(reasonFor({ ...rsa.jwk, use: "enc", key_ops: ["wrapKey"], x5c: ["!"] })).toBe("usable")
   })
 
-  it("takes P-256 for granted where an EC key names no curve", () => {
+  it("assumes P-256 if an EC key names no curve", () => {
     const { crv: _, ...jwk } = p256.jwk
     expect(reasonFor(jwk)).toBe("usable")
   })
 
-  it("takes RSA exponent 3", () => {
+  it("accepts RSA exponent 3", () => {
     expect(reasonFor(publicJwk(rsaPair(2048, 3).publicKey))).toBe("usable")
   })
 
-  it("skips what it cannot use and says why, as long as one key is left", () => {
+  it("skips unusable keys and reports why, as long as one key is left", () => {
     const set = keySet(jwks({ kty: "oct", k: "c2VjcmV0" }, p256.jwk, { kty: "RSA" }))
     expect(set.keys).toHaveLength(1)
     expect(set.skipped.map(({ index }) => index)).toEqual([0, 2])
@@ -102,14 +102,14 @@ describe("a key set", () => {
     expect(result.ok ? "accepted" : result.error.code).toBe(code)
   })
 
-  it("keeps no private half and names the keys that brought one", () => {
+  it("keeps no private members and names the keys that had one", () => {
     const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
     const set = keySet(jwks(p256.jwk, privateKey.export({ format: "jwk" })))
     expect(set.exposed).toEqual([1])
     expect(set.keys.map(({ key }) => key.type)).toEqual(["public", "public"])
   })
 
-  it("takes an object of key id to RSA certificate", () => {
+  it("accepts an object of key ids and RSA certificates", () => {
     const rsaKeys = rsaPair(2048)
     const oddKeys = rsaPair(2048, 17)
     const threeKeys = rsaPair(2048, 3)
@@ -135,7 +135,7 @@ describe("a key set", () => {
     expect(set.keys[0]?.key.equals(rsaKeys.publicKey)).toBe(true)
   })
 
-  it("has a revision by its usable keys, whatever their order and spelling", () => {
+  it("has a revision that depends only on its usable keys", () => {
     const revision = (...keys: object[]) => keySet(jwks(...keys)).revision
     const base = revision(rsa.jwk, p256.jwk)
     expect(revision(p256.jwk, { use: "sig", ...rsa.jwk }, { kty: "oct" })).toBe(base)
@@ -145,7 +145,7 @@ describe("a key set", () => {
     expect(revision(rsa.jwk, p521.jwk)).not.toBe(base)
   })
 
-  it("never throws, whatever it is given", () => {
+  it("never throws", () => {
     const key = fc.record(
       {
         kty: fc.constantFrom("RSA", "EC", "OKP", "oct"),

@@ -14,11 +14,11 @@ export interface SkippedKey {
 }
 
 export interface KeySet {
-  /** INVARIANT: two sets of equal revision verify exactly the same tokens. Order and spelling do not count. */
+  /** INVARIANT: two sets with equal revisions verify exactly the same tokens. Order and spelling do not matter. */
   readonly revision: string
   readonly keys: readonly PublicKey[]
   readonly skipped: readonly SkippedKey[]
-  /** Positions of keys that came with their private half, which belongs into no published set. */
+  /** Positions of keys that include their private half, which a published set must not contain. */
   readonly exposed: readonly number[]
 }
 
@@ -35,7 +35,7 @@ export type KeySetResult =
   | { readonly ok: false; readonly error: KeySetError }
 
 const MAX_BYTES = 256 * 1024
-// A token without `kid` is tried against every key of its type, so their number is part of the price of a forgery.
+// A token without `kid` is tried against every key of its type, so the limit bounds the cost of a forgery.
 const MAX_KEYS = 100
 const PEM = "-----BEGIN CERTIFICATE-----"
 
@@ -60,7 +60,7 @@ function fromCertificates(document: JsonObject): KeySetResult {
   const certificates = entries.flatMap(([kid, pem]) =>
     typeof pem === "string" && pem.includes(PEM) ? [{ kid, pem }] : [],
   )
-  // A single bare JWK lands here too: its members are no certificates.
+  // A single bare JWK gets here too: its members are not certificates.
   if (entries.length === 0 || certificates.length < entries.length) {
     return failure("not-a-key-set", "the key set has neither a list `keys` nor PEM certificates by key id")
   }

@@ -48,7 +48,7 @@ describe("the default places", () => {
     expect(found({}, authorization(value))).toEqual(tokens)
   })
 
-  it("finds every line of the header, and then the parameter", () => {
+  it("finds every line of the header, then the parameter", () => {
     const parts = { ...authorization(["Bearer a", "Basic x", "bearer b"]), target: "/?access_token=c" }
     expect(found({}, parts)).toEqual(["a", "b", "c"])
   })
@@ -91,14 +91,14 @@ describe("named places", () => {
     expect(found({ fromHeaders: [{ name, prefix }] }, { headers: { [name]: value } })).toEqual(tokens)
   })
 
-  it("makes one spot of a header line that two rules read differently", () => {
+  it("makes one spot for a header line that two rules read differently", () => {
     const finder = finderOf(locationsOf({ fromHeaders: [{ name: "x" }, { name: "x", prefix: "T " }] }))
     const { spots, bySlot } = finder.find(request({ headers: { x: "T abc" } }))
     expect(spots).toHaveLength(1)
     expect(bySlot.flat().map(item => item?.text)).toEqual(["T abc", "abc"])
   })
 
-  it("rejects tokens after the sixteenth unread", () => {
+  it("rejects tokens after the sixteenth without parsing them", () => {
     const finder = finderOf(locationsOf({}))
     const lines = Array.from({ length: 20 }, (_, index) => `Bearer ${index}`)
     const readings = finder.find(request(authorization(lines))).bySlot[0]?.map(({ reading }) => reading)
@@ -143,12 +143,12 @@ describe("query parameters", () => {
     expect(withoutParameters(target, new Set(["access_token"]), new Set())).toBe(rest)
   })
 
-  it("lose only their repeats where they are forwarded", () => {
+  it("lose only their repeats if they are forwarded", () => {
     const repeats = new Set(["t"])
     expect(withoutParameters("/?t=1&a=2&t=3", new Set(), repeats)).toBe("/?t=1&a=2")
   })
 
-  it("are gone for every reader once taken out", () => {
+  it("are hidden from every reader once removed", () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom("t", "%74", "=", "&", "a", "+", "%", "?", "1")), pieces => {
         const rest = withoutParameters(`/?${pieces.join("")}`, new Set(["t"]), new Set())
@@ -180,7 +180,7 @@ describe("cookies", () => {
     expect(read(...lines)).toEqual(values)
   })
 
-  it("leave one line of the others when they are taken out", () => {
+  it("leave the others in one line when they are removed", () => {
     const all = new Set(["t"])
     expect(withoutCookies(["a=1; t=x", "t=y;b=2; flag"], all, new Set())).toBe("a=1; b=2; flag")
     expect(withoutCookies(["t=x"], all, new Set())).toBe("")

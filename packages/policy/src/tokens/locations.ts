@@ -12,7 +12,7 @@ export interface HeaderLocation {
   readonly kind: "header"
   /** Lower case. */
   readonly name: string
-  /** "" takes the whole value. */
+  /** The empty prefix selects the whole value. */
   readonly prefix: string
   /** Whether the prefix is an authentication scheme. */
   readonly scheme: boolean
@@ -29,7 +29,7 @@ const DEFAULTS: readonly Location[] = [
   { kind: "param", name: "access_token" },
 ]
 
-/** In the order in which tokens are collected: headers by name and prefix, then parameters, then cookies, each sorted. */
+/** In collection order: headers by name and prefix, then parameters, then cookies, each sorted. */
 export function locationsOf({ fromHeaders = [], fromParams = [], fromCookies = [] }: JwtRule): readonly Location[] {
   if (fromHeaders.length + fromParams.length + fromCookies.length === 0) return DEFAULTS
   const headers = new Map<string, HeaderLocation>()
@@ -47,14 +47,14 @@ function headerLocation(name: string, prefix: string): HeaderLocation {
   return { kind: "header", name: lower, prefix, scheme: CREDENTIALS.has(lower) && SCHEME.test(prefix) }
 }
 
-/** What the header line holds for this location; undefined where the prefix is not there, which is no error. */
+/** The token in the header line; undefined if the prefix is missing, which is not an error. */
 export function tokenIn(line: string, location: HeaderLocation, dialect?: Dialect): string | undefined {
   const value = trimmed(line)
   if (location.prefix === "") return value
   const start = dialect === "istio" ? endOf(value, location.prefix) : endOfPrefix(value, location)
   if (start === undefined) return undefined
   for (let at = start; at < value.length; at++) if (isTokenCharacter(value.charCodeAt(at))) return value.slice(at)
-  // Nothing in it can be a token: the whole value is taken as one, and rejected.
+  // Nothing in the value can be a token, so the whole value is treated as one, and rejected.
   return value
 }
 
@@ -68,7 +68,10 @@ function endOf(value: string, prefix: string): number | undefined {
   return at < 0 ? undefined : at + prefix.length
 }
 
-/** Where the scheme ends in the value. A prefix that ends in a blank wants the name to end there, and something after. */
+/**
+ * The end of the scheme in the value. After a prefix with a trailing space, the name must end and something must
+ * follow.
+ */
 function schemeEnd(value: string, prefix: string): number | undefined {
   if (value.startsWith(prefix)) return prefix.length
   const name = prefix.trimEnd()
@@ -77,7 +80,7 @@ function schemeEnd(value: string, prefix: string): number | undefined {
   return value.length > name.length && !SCHEME_CHARACTER.test(value.charAt(name.length)) ? name.length : undefined
 }
 
-// RFC 9110 section 5.5: blanks around a field value are no part of it. HTTP/2 does not always have them removed.
+// RFC 9110 section 5.5: whitespace around a field value is not part of it. HTTP/2 stacks do not always remove it.
 function trimmed(line: string): string {
   return isBlank(line.charCodeAt(0)) || isBlank(line.charCodeAt(line.length - 1)) ? line.trim() : line
 }

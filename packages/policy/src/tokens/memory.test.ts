@@ -36,7 +36,7 @@ function heapUsed(): number {
 
 let tries = 0
 
-/** A key set that counts how often one of its keys is really tried. */
+/** A key set that counts the signature checks with one of its keys. */
 function counting(text: string): KeySet {
   const set = keySet(text)
   const keys = set.keys.map(({ key, ...rest }) => ({
@@ -49,14 +49,14 @@ function counting(text: string): KeySet {
   return { ...set, keys }
 }
 
-/** Rules whose `jwksUri` is the very text that was fetched from it, "" where nothing ever was. */
+/** Rules whose `jwksUri` is the text of the key set that was fetched, or "" if none was. */
 function program(...rules: readonly JwtRule[]): TokenProgram {
   return compileTokenRules([policy("p", rules)], ({ jwksUri = "" }) => (jwksUri === "" ? undefined : counting(jwksUri)))
 }
 
 const bearing = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
 
-/** The outcome, and how many signatures it took. */
+/** The outcome, and the number of signature checks. */
 function counted(compiled: TokenProgram, token: string, now = NOW): [string, number] {
   tries = 0
   const outcome = verdict(run(compiled, bearing(token), { memory, now }))
@@ -64,14 +64,14 @@ function counted(compiled: TokenProgram, token: string, now = NOW): [string, num
 }
 
 describe("a remembered token", () => {
-  it("costs one signature, however often it comes, and is one shared value", () => {
+  it("is verified once, however often it is used, and is one shared value", () => {
     const compiled = program(rule)
     expect(counted(compiled, valid)).toEqual(["pass as alice", 1])
     expect(counted(compiled, valid)).toEqual(["pass as alice", 0])
     const token = (result: Authentication) => (result.outcome === "pass" ? result.token : undefined)
     const first = token(run(compiled, bearing(valid), { memory }))
     expect(token(run(compiled, bearing(valid), { memory }))).toBe(first)
-    // Also after the policies were compiled again.
+    // The same applies after the policies were compiled again.
     expect(token(run(program(rule), bearing(valid), { memory }))).toBe(first)
   })
 
@@ -83,7 +83,7 @@ describe("a remembered token", () => {
     expect(memory.size).toBe(0)
   })
 
-  it("is not yet valid again where the clock goes back", async () => {
+  it("becomes not yet valid if the clock goes back", async () => {
     const token = await issuer.sign({ nbf: NOW })
     expect(counted(program(rule), token)).toEqual(["pass as alice", 1])
     expect(counted(program(rule), token, NOW - 100)).toEqual(["JwtNotYetValid", 0])
@@ -95,7 +95,7 @@ describe("a remembered token", () => {
     expect(counted(withKeys(issuer.jwk, other.jwk), valid)).toEqual(["pass as alice", 1])
     expect(counted(withKeys(other.jwk), valid)).toEqual(["JwksKidAlgMismatch", 0])
     expect(counted(withKeys(), valid)).toEqual(["JwksFetchFail", 0])
-    // The very same set again is the very same fact.
+    // The same set again has the same revision.
     expect(counted(withKeys(other.jwk, issuer.jwk), valid)).toEqual(["pass as alice", 0])
   })
 
@@ -128,7 +128,7 @@ describe("a remembered token", () => {
 })
 
 describe("a forged token", () => {
-  it("gains nothing from the remembered one whose tail or head it shares", async () => {
+  it("does not profit from a remembered one with the same tail or head", async () => {
     const compiled = program(rule)
     const [header = "", payload = "", signature = ""] = valid.split(".")
     expect(counted(compiled, valid)).toEqual(["pass as alice", 1])
@@ -139,7 +139,7 @@ describe("a forged token", () => {
     for (const forged of [sameTail, sameHead, sameTail]) {
       expect(counted(compiled, forged)).toEqual(["JwtVerificationFail", 1])
     }
-    // Of a length that no signature of the curve has, so it is not even tried.
+    // No signature of the curve has this length, so it is not even tried.
     expect(counted(compiled, longer)).toEqual(["JwtVerificationFail", 0])
     expect(counted(compiled, valid)).toEqual(["pass as alice", 0])
     expect(memory.size).toBe(1)
@@ -162,7 +162,7 @@ describe("a forged token", () => {
 
 describe("two rules with their own keys", () => {
   it("check a remembered token once each, not once per request", async () => {
-    // Keys without a kid are tried for any token, so the wrong rule's rejection costs a signature, too.
+    // Keys without a kid are tried for any token, so the rejection by the wrong rule costs a signature check too.
     const { kid: _, ...nameless } = (await signer("ES256", "k2")).jwk
     const compiled = program({ ...rule, jwksUri: jwks(nameless) }, rule)
     expect(counted(compiled, valid)).toEqual(["pass as alice", 2])
@@ -214,7 +214,7 @@ describe("the memory", () => {
     expect(memory.size).toBeGreaterThan(3)
   })
 
-  it("lets two tokens with one tail displace each other", () => {
+  it("lets two tokens with the same tail replace each other", () => {
     const tail = "t".repeat(24)
     memory.remember(reading(`a${tail}`))
     memory.remember(reading(`b${tail}`))
@@ -223,8 +223,8 @@ describe("the memory", () => {
     expect(memory.recall(tail)).toBeUndefined()
   })
 
-  it("takes no two texts for one, whatever their characters", () => {
-    // U+0141 cut to one byte would be `A`.
+  it("never confuses two texts, whatever their characters", () => {
+    // U+0141 truncated to one byte would be `A`.
     const text = valid.replace(/^e/, "\u0165")
     expect(readToken(text)).toBe("JwtHeaderBadBase64")
   })

@@ -14,23 +14,23 @@ export interface MemoryLimits {
 
 const DEFAULT_LIMITS: MemoryLimits = { entries: 20_000, bytes: 64 * 1024 * 1024 }
 
-// Hashing a whole token costs more than everything else on the way, so the map goes by the last characters, which are
-// the end of the signature: 72 bits that no two honest tokens share, and short enough for V8 to copy and hash at once.
-// INVARIANT: the whole text is compared before an entry is believed; two tokens with one tail displace each other and
-// nothing worse. The comparison tells a stranger nothing: he would have to know those 72 bits to get so far.
+// Hashing a whole token costs more than everything else here, so the map's keys are the last characters, which are the
+// end of the signature: 72 bits that no two honest tokens share, and short enough for V8 to copy and hash at once.
+// INVARIANT: the whole text is compared before an entry is used; two tokens with the same tail only replace each other.
+// An attacker learns nothing from the time of the comparison: to get that far, the attacker must know those 72 bits.
 const TAIL = 12
 
-// The text, its parsed claims and what rules see in them; by measurement as much for claims of many short members, and
-// less for others.
+// For the text, its parsed claims and the values that rules see. Measured: claims with many short members need as much,
+// others less.
 const BYTES_PER_ENTRY = 1024
 const BYTES_PER_CHARACTER = 6
-// Beside their characters: an object without a prototype is a table of its own, however little there is in it.
+// In addition to its characters: an object without a prototype is a table of its own, however few members it has.
 const BYTES_PER_OBJECT = 256
 const BYTES_PER_LIST = 32
 
 export class TokenMemory {
   readonly #limits: MemoryLimits
-  /** Made when the first is kept: room for all of them is half a megabyte, and many a proxy never sees a token. */
+  /** Created for the first entry: the cache takes half a megabyte, and many proxies never see a token. */
   #readings: LRUCache<string, TokenReading> | undefined
   /** Lookups that found the token and those that did not, for metrics. */
   hits = 0
@@ -54,7 +54,7 @@ export class TokenMemory {
     return reading
   }
 
-  /** Only for a reading that some key set has signed. */
+  /** Only for a reading whose signature some key set has verified. */
   remember(reading: TokenReading): void {
     this.#readings ??= roomFor(this.#limits)
     this.#readings.set(reading.text.slice(-TAIL), reading)
@@ -79,7 +79,7 @@ function roomFor({ entries, bytes }: MemoryLimits): LRUCache<string, TokenReadin
   })
 }
 
-/** INVARIANT: no deeper than what the parser lets in. */
+/** INVARIANT: claims are no deeper than the parser allows. */
 function bytesOfStructure(claims: readonly Claim[]): number {
   let bytes = 0
   for (const claim of claims) {
@@ -90,7 +90,7 @@ function bytesOfStructure(claims: readonly Claim[]): number {
   return bytes
 }
 
-/** `Array.isArray` does not tell read-only lists from the rest. */
+/** `Array.isArray` does not narrow read-only lists. */
 function isList(claim: Claim): claim is readonly Claim[] {
   return Array.isArray(claim)
 }

@@ -21,9 +21,9 @@ export interface TokenRules {
   readonly finder: Finder
   /** How tokens are found and verified. */
   readonly dialect: Dialect | undefined
-  /** Every header that some rule writes, lower case. */
+  /** Every header that some rule writes, in lower case. */
   readonly outputs: readonly string[]
-  /** Every header in which some rule looks for a token, lower case. */
+  /** Every header in which some rule looks for a token, in lower case. */
   readonly headers: readonly string[]
 }
 
@@ -32,12 +32,12 @@ export interface TokenProgram extends TokenRules {
   readonly shadow: TokenRules | undefined
 }
 
-/** The keys last fetched for a rule; undefined where there never were any. */
+/** The keys last fetched for a rule; undefined if there never were any. */
 export type KeySetLookup = (rule: JwtRule) => KeySet | undefined
 
 /**
- * Names the key set of a rule that does not bring its own: the same for the same issuer, URI and authorities. Who trusts other
- * authorities may get other keys, which must not become those of another policy.
+ * Identifies the key set of a rule without inline keys by issuer, URI and authorities. A rule that trusts other
+ * authorities may get other keys, which must not become the keys of another policy.
  */
 export function keySetId({ issuer, jwksUri, caBundle }: Pick<JwtRule, "issuer" | "jwksUri" | "caBundle">): string {
   const authorities = caBundle === undefined ? [] : [createHash("sha256").update(caBundle).digest("base64url")]
@@ -71,7 +71,7 @@ function compile(
   keySets: KeySetLookup,
   dialect: Dialect | undefined,
 ): TokenRules {
-  // The sort is stable, so age and position decide among rules of one issuer.
+  // The sort is stable, so age and position order the rules of one issuer.
   const sources = [...policies].sort(byAge).flatMap(sourcesOf)
   sources.sort((a, b) => Buffer.compare(a.issuer, b.issuer))
   const looksAt = placesLookedAt(

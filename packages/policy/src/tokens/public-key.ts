@@ -10,13 +10,13 @@ import { decodeBase64url } from "./base64url.js"
 import type { JsonObject } from "./json-object.js"
 
 export interface PublicKey {
-  /** "" where the key has none: it is then tried for any token. */
+  /** Empty if the key has none: it is then tried for any token. */
   readonly kid: string
-  /** "" where the key has none: it then serves every algorithm of its type and curve. */
+  /** Empty if the key has none: it is then used with every algorithm of its type and curve. */
   readonly alg: string
   readonly kty: "RSA" | "EC" | "OKP"
   readonly curve: Curve | undefined
-  /** How long each of its signatures is. */
+  /** The length of its signatures. */
   readonly signatureBytes: number
   readonly key: KeyObject
 }
@@ -25,7 +25,7 @@ export interface UnusableKey {
   readonly reason: string
 }
 
-// NIST SP 800-131A: below 2048 bits an RSA signature proves nothing any more. Above 8192 every check costs milliseconds.
+// NIST SP 800-131A: an RSA signature below 2048 bits is not secure. Above 8192 bits, every check costs milliseconds.
 const MIN_RSA_BITS = 2048
 const MAX_RSA_BITS = 8192
 const RSA_EXPONENTS: ReadonlySet<string> = new Set(["Aw", "AQAB"]) // 3 and 65537
@@ -48,14 +48,14 @@ export function readJwk(jwk: JsonObject): PublicKey | UnusableKey {
     case "OKP":
       return readOkp(jwk, kid, alg)
     case "oct":
-      // Fail closed: every holder of a shared secret can also sign with it.
+      // Fail closed: everyone who has a shared secret can also sign with it.
       return { reason: "symmetric keys (`oct`) are rejected, publish the public key of an asymmetric pair" }
     default:
       return { reason: typeof kty === "string" ? `key type \`${kty}\` is not supported` : "`kty` is missing" }
   }
 }
 
-/** A certificate names a key, nothing more: its dates and its issuer are not looked at. */
+/** A certificate only supplies a key: its dates and its issuer are ignored. */
 export function readCertificate(kid: string, pem: string): PublicKey | UnusableKey {
   let key: KeyObject
   try {
@@ -119,7 +119,7 @@ function importJwk(key: JsonWebKey): KeyObject | undefined {
   }
 }
 
-/** Whether the member is strict base64url of that many bytes, or of any but none. */
+/** Whether the member is strict base64url of that many bytes, or of at least one byte. */
 function isEncoded(value: Claim | undefined, bytes?: number): value is string {
   if (typeof value !== "string") return false
   const length = decodeBase64url(value)?.length ?? 0
@@ -130,7 +130,7 @@ function wrongAlgorithm(alg: string, owner: string): UnusableKey {
   return { reason: `\`alg\` \`${printable(alg)}\` is not a signature of ${owner}` }
 }
 
-/** Reasons end in logs and conditions: what a stranger wrote is kept short. */
+/** Reasons appear in logs and conditions, so untrusted text is shortened. */
 function printable(value: Claim | undefined): string {
   return typeof value === "string" ? value.slice(0, 40) : String(typeof value)
 }

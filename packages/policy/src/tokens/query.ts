@@ -2,7 +2,10 @@
 // The query of a request target, parameter by parameter and as sent. Names are compared decoded, as the application reads
 // them: a token under `access%5Ftoken` is a token. Parameters that are kept keep their spelling.
 
-/** The value of the first piece of each wanted name; `take` is told at most once per name, with what is filed under it. */
+/**
+ * The value of the first parameter of each wanted name; `take` is called at most once per name, with the entry stored
+ * under it.
+ */
 export function readParameters<T>(
   target: string,
   wanted: ReadonlyMap<string, T>,
@@ -21,7 +24,7 @@ export function readParameters<T>(
   }
 }
 
-/** The target without the pieces of these names: all of them, or all but the first. */
+/** The target without the parameters of these names: all of them, or all but the first. */
 export function withoutParameters(target: string, all: ReadonlySet<string>, repeats: ReadonlySet<string>): string {
   const start = target.indexOf("?")
   if (start < 0) return target
@@ -45,7 +48,7 @@ function nameOf(piece: string): string {
 
 const ESCAPED = /%[0-9A-Fa-f]{2}/
 
-// WHATWG URL section 5.1: `+` is a space, a broken escape stands for itself.
+// WHATWG URL section 5.1: `+` is a space, and a malformed escape is kept literally.
 function decode(text: string): string {
   const spaced = text.includes("+") ? text.replaceAll("+", " ") : text
   if (!ESCAPED.test(spaced)) return spaced

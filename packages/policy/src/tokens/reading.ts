@@ -10,7 +10,7 @@ import { MAX_TOKEN_CHARACTERS, parseToken, type Token } from "./token.js"
 import type { TokenError } from "./token-errors.js"
 import { type TokenView, type ViewProfile, viewOf } from "./view.js"
 
-// Several rules may look at one token; a workload with more key sets or profiles than this only computes again.
+// Several rules may read one token; a workload with more key sets or profiles than this computes some results again.
 const MAX_VERDICTS = 8
 const MAX_VIEWS = 4
 
@@ -23,7 +23,9 @@ export class TokenReading {
     readonly token: Token,
   ) {}
 
-  /** INVARIANT: an answer holds for the revision it was computed with, so a changed or withdrawn set asks anew. */
+  /**
+   * INVARIANT: a result is valid for the revision it was computed with, so a changed or withdrawn set is checked again.
+   */
   signatureError(keySet: KeySet): SignatureError | undefined {
     for (const verdict of this.#verdicts) if (verdict.revision === keySet.revision) return verdict.error
     const error = checkSignature(this.token, keySet)
@@ -41,11 +43,11 @@ export class TokenReading {
   }
 }
 
-/** The text, read for the first time, or why it is no token. */
+/** Parses the text; returns the reason if it is not a token. */
 export function readToken(text: string, dialect?: Dialect): TokenReading | TokenError {
   if (text.length > MAX_TOKEN_CHARACTERS) return "JwtBadFormat"
-  // A text cut out of a request keeps the whole request's bytes alive; a reading may outlive it by hours. The copy is by
-  // UTF-8, which maps no two texts to one that could be a token.
+  // A substring of a request keeps the whole request in memory, and a reading may outlive it by hours. The copy is
+  // encoded as UTF-8, which maps no two texts to one that could be a token.
   const own = Buffer.from(text, "utf8").toString("utf8")
   const token = parseToken(own, dialect)
   return typeof token === "string" ? token : new TokenReading(own, token)

@@ -5,7 +5,7 @@ import type { TokenConditions } from "./conditions.js"
 import type { KeySet } from "./key-set.js"
 import type { ViewProfile } from "./view.js"
 
-/** Where a decision comes from. */
+/** The rule that a decision comes from. */
 export interface TokenRuleRef {
   readonly policy: { readonly namespace: string; readonly name: string }
   /** Position in the policy's `jwtRules`. */
@@ -21,9 +21,9 @@ export interface TokenRule extends TokenConditions {
    * pass.
    */
   readonly keys: KeySet | "JwksFetchFail" | "JwksNoValidKeys"
-  /** undefined where the keys stand in the policy itself: asking for them again would bring nothing. */
+  /** Undefined if the keys are in the policy itself: fetching them again is pointless. */
   readonly keySetId: string | undefined
-  /** Indices into what the finder finds, in collection order. */
+  /** Indices into the slots of the finder, in collection order. */
   readonly slots: readonly number[]
   readonly forward: boolean
   readonly required: boolean

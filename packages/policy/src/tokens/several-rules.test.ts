@@ -33,25 +33,25 @@ beforeAll(async () => {
 const at = (name: string): Partial<JwtRule> => ({ fromHeaders: [{ name }] })
 const bearing = (...tokens: string[]) => ({ headers: { authorization: tokens.map(token => `Bearer ${token}`) } })
 
-describe("two rules at one place", () => {
-  it("pass a token of either issuer", () => {
+describe("two rules at one location", () => {
+  it("accept a token of either issuer", () => {
     expect(verdict(run(program(one, two), bearing(tokenOne)))).toBe("pass as one")
     expect(verdict(run(program(one, two), bearing(tokenTwo)))).toBe("pass as two")
     expect(run(program(one, two), bearing(tokenTwo)).by?.rule).toBe(1)
   })
 
-  it("reject a token of neither", () => {
+  it("reject a token of another issuer", () => {
     expect(verdict(run(program(one, two), bearing(strange)))).toBe("JwtUnknownIssuer")
   })
 
-  it("give the reason of the rule whose token it is", () => {
+  it("give the reason of the rule with the token's issuer", () => {
     expect(verdict(run(program(one, two), bearing(expiredOne)))).toBe("JwtExpired")
     expect(verdict(run(program(two, one), bearing(expiredOne)))).toBe("JwtExpired")
     expect(verdict(run(program(one, two), bearing(forgedTwo)))).toBe("JwtVerificationFail")
     expect(run(program(one, two), bearing(forgedTwo)).by?.rule).toBe(1)
   })
 
-  it("of one issuer pass what either accepts", async () => {
+  it("of one issuer accept every token that either accepts", async () => {
     const strict: JwtRule = { ...one, audiences: ["bar"] }
     expect(verdict(run(program(strict, one), bearing(tokenOne)))).toBe("pass as one")
     const other: JwtRule = { ...one, audiences: ["foo"] }
@@ -60,12 +60,12 @@ describe("two rules at one place", () => {
     expect(verdict(run(program(strict, other), bearing(tokenOne)))).toBe("JwtAudienceNotAllowed")
   })
 
-  it("pass two tokens that each satisfy another rule", () => {
+  it("accept two tokens that satisfy a different rule each", () => {
     expect(verdict(run(program(one, two), bearing(tokenOne, tokenTwo)))).toBe("pass as one")
     expect(verdict(run(program(one, two), bearing(tokenTwo, tokenOne)))).toBe("pass as one")
   })
 
-  it("of one issuer pass a pair of tokens of which each suits another of them", async () => {
+  it("of one issuer accept two tokens that satisfy a different rule each", async () => {
     const foo = await keyOne.sign({ iss: ONE, sub: "foo", aud: "foo" })
     const bar = await keyOne.sign({ iss: ONE, sub: "bar", aud: "bar" })
     const rules = program({ ...one, audiences: ["foo"] }, { ...one, audiences: ["bar"] })
@@ -73,7 +73,7 @@ describe("two rules at one place", () => {
     expect(verdict(run(rules, bearing(bar, foo)))).toBe("pass as foo")
   })
 
-  it("reject a pair of tokens of which one satisfies no rule, with its reason", () => {
+  it("reject two tokens if one satisfies no rule, with its reason", () => {
     expect(verdict(run(program(one, two), bearing(tokenOne, forgedTwo)))).toBe("JwtVerificationFail")
     expect(verdict(run(program(one, two), bearing(expiredOne, tokenTwo)))).toBe("JwtExpired")
     expect(verdict(run(program(one, two), bearing(tokenOne, tokenTwo, strange)))).toBe("JwtUnknownIssuer")
@@ -81,7 +81,7 @@ describe("two rules at one place", () => {
 })
 
 describe("one rule with several tokens", () => {
-  it("needs all of them to verify", () => {
+  it("requires all of them to verify", () => {
     expect(verdict(run(program(one), bearing(tokenOne, tokenOne)))).toBe("pass as one")
     expect(verdict(run(program(one), bearing(tokenOne, expiredOne)))).toBe("JwtExpired")
     expect(verdict(run(program(one), bearing(expiredOne, tokenOne)))).toBe("JwtExpired")
@@ -95,7 +95,7 @@ describe("one rule with several tokens", () => {
     expect(verdict(run(program(one), bearing(strange, expiredOne)))).toBe("JwtExpired")
   })
 
-  it("passes two parameters, and the first collected is the principal", async () => {
+  it("accepts two parameters and takes the principal from the first collected", async () => {
     const bob = await keyOne.sign({ iss: ONE, sub: "bob" })
     const compiled = program({ ...one, fromParams: ["b", "a"] })
     const result = run(compiled, { target: `/?b=${tokenOne}&a=${bob}&c=1` })
@@ -113,7 +113,7 @@ describe("one rule with several tokens", () => {
   })
 })
 
-describe("rules at different places", () => {
+describe("rules at different locations", () => {
   const pair = () => program({ ...one, ...at("x") }, { ...two, ...at("y") })
 
   it("write one header from the token of the first rule by issuer, wherever its token is", () => {
@@ -123,12 +123,12 @@ describe("rules at different places", () => {
     expect(result).toMatchObject({ outcome: "pass", edits: { setHeaders: [["x-sub", "one"]] } })
   })
 
-  it("pass two valid tokens, and the first rule by issuer is the principal", () => {
+  it("accept two valid tokens and take the principal from the first rule by issuer", () => {
     expect(verdict(run(pair(), { headers: { x: tokenOne, y: tokenTwo } }))).toBe("pass as one")
     expect(verdict(run(pair(), { headers: { y: tokenTwo } }))).toBe("pass as two")
   })
 
-  it("reject a valid token beside an invalid one, with the invalid one's reason", () => {
+  it("reject a valid token next to an invalid one, with the invalid one's reason", () => {
     const result = run(pair(), { headers: { x: tokenOne, y: forgedTwo } })
     expect(verdict(result)).toBe("JwtVerificationFail")
     expect(result.by?.rule).toBe(1)
@@ -137,14 +137,14 @@ describe("rules at different places", () => {
     expect(verdict(run(pair(), { headers: { y: forgedTwo } }))).toBe("JwtVerificationFail")
   })
 
-  it("do not blame a token that another rule accepts", () => {
+  it("do not report a token that another rule accepts", () => {
     // Rule `strict` rejects the token at x for its audience, rule `one` accepts it; no rule knows the one at y.
     const strict: JwtRule = { ...one, ...at("x"), audiences: ["a"] }
     const compiled = program(strict, { ...one, ...at("x") }, { ...two, ...at("y") })
     expect(verdict(run(compiled, { headers: { x: tokenOne, y: strange } }))).toBe("JwtUnknownIssuer")
   })
 
-  it("pass if each token has its own rule, though a third rule accepts only some", () => {
+  it("accept tokens with a rule each, although a third rule accepts only some", () => {
     const wide: JwtRule = { ...two, fromHeaders: [{ name: "x" }, { name: "y" }] }
     const compiled = program({ ...one, ...at("x") }, wide)
     expect(verdict(run(compiled, { headers: { x: tokenOne, y: tokenTwo } }))).toBe("pass as one")
@@ -192,7 +192,7 @@ describe("order of rules", () => {
     expect(order(policy("p", [{ issuer: "\u{10000}" }, { issuer: "\uffff" }]))).toEqual(["p1", "p0"])
   })
 
-  it("is empty where no policy has a rule", () => {
+  it("is empty if no policy has a rule", () => {
     expect(order(policy("p", []))).toEqual([])
     expect(verdict(run(program(), bearing("abc")))).toBe("pass")
   })

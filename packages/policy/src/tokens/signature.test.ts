@@ -10,7 +10,7 @@ import { parseToken } from "./token.js"
 
 const RSA = generateKeyPairSync("rsa", { modulusLength: 2048 })
 
-/** The parts of a compact signature, whatever its payload. */
+/** The parts of a compact signature with any payload. */
 function signed(compact: string): Signed {
   const [header = "", payload = "", signature = ""] = compact.split(".")
   const { alg, kid = "" } = JSON.parse(Buffer.from(header, "base64url").toString())
@@ -85,7 +85,7 @@ describe("every algorithm", () => {
     expect(check(await issuer.sign(), { ...issuer.jwk, alg })).toBe("good")
   })
 
-  // A signature of one algorithm under a header that claims another, against every key there is.
+  // A signature with one algorithm under a header that claims another, for every key.
   it.each(ALGORITHMS)("rejects a %s signature under every other header", async alg => {
     const issuer = await signer(alg)
     const keys = await Promise.all(ALGORITHMS.map(async name => (await signer(name)).jwk))
@@ -99,7 +99,7 @@ describe("every algorithm", () => {
     }
   })
 
-  // The same, but signed for real over the forged header by the key's owner: only the family check stands in the way.
+  // Also for a header that the key's owner really signed: then only the key type check rejects it.
   it.each([
     ["RS256", "EC"],
     ["PS512", "EC"],
@@ -123,7 +123,7 @@ describe("every algorithm", () => {
     )
   })
 
-  it("never takes a public key for a shared secret", () => {
+  it("never uses a public key as a shared secret", () => {
     const { publicKey } = RSA
     const jwk = publicKey.export({ format: "jwk" })
     const input = `${encode({ alg: "HS256" })}.${encode({ iss: ISSUER, exp: NOW + 60 })}`
@@ -164,7 +164,7 @@ describe("every algorithm", () => {
 })
 
 describe("choice of the key", () => {
-  it("goes by kid where both have one, and tries every key otherwise", async () => {
+  it("uses the kid if both have one, and tries every key otherwise", async () => {
     const a = await signer("ES256", "a")
     const b = await signer("ES256", "b")
     const { kid: _, ...nameless } = b.jwk
@@ -177,19 +177,19 @@ describe("choice of the key", () => {
     expect(check(await b.sign({}, { kid: "a" }), a.jwk, b.jwk)).toBe("JwtVerificationFail")
   })
 
-  it("takes the second of two keys with one kid", async () => {
+  it("tries the second of two keys with the same kid", async () => {
     const a = await signer("ES256", "a")
     const b = await signer("ES256", "b")
     expect(check(await b.sign({}, { kid: "a" }), a.jwk, { ...b.jwk, kid: "a" })).toBe("good")
   })
 
-  it("heeds the key's own algorithm", async () => {
+  it("respects the key's own algorithm", async () => {
     const rsa = await signer("RS256")
     expect(check(await rsa.sign(), { ...rsa.jwk, alg: "PS256" })).toBe("JwksKidAlgMismatch")
     expect(check(await rsa.sign(), { ...rsa.jwk, alg: "RS512" })).toBe("JwksKidAlgMismatch")
   })
 
-  it("tells an Ed25519 signature of the wrong length apart", async () => {
+  it("rejects an Ed25519 signature of the wrong length", async () => {
     const ed = await signer("EdDSA")
     const [header, payload, signature = ""] = (await ed.sign()).split(".")
     expect(check(`${header}.${payload}.${signature.slice(0, -2)}`, ed.jwk)).toBe("JwtEd25519SignatureWrongLength")
@@ -212,7 +212,7 @@ describe("choice of the key", () => {
     }
   })
 
-  it("rejects a PSS signature without the zero that it begins with, though OpenSSL takes it", () => {
+  it("rejects a PSS signature without its leading zero, although OpenSSL accepts it", () => {
     const key = {
       kty: "RSA",
       n: "mxC-axIth1YAQohGwmgOdz9HBxXipC9WEAoObVizmSnugLAf02XUUjg6HZKF7LecYL1cXRvII027trjBDwO5CwaaIbLg7ulNkbZtkZt5opyDjuQEsnj7MX9fm7X8yeSI9TBtmv-qKf_rB4I8x34bn8B3nBl6f1Q5C8lr8fOOBV27z53xHMvQsFnLewOT3yAFIdgtw6T8N7fHQZ10Bt6VsaF2iVt4AG7kgHT4eQL_pIdfjqIwaozKeOBdXLGdeDqDynGUyW9TCPf1rhIGsd8Rhj69hmJ7E-7nrrnTB6IUkfHLUrARWwJT_m_hP-8JlPJHHIaK9VghNE0SYsbgh5bJVQ",
@@ -242,7 +242,7 @@ describe("choice of the key", () => {
     expect(verdict(run(program({ issuer: ISSUER, jwks: jwksText }), { headers }))).toBe("pass as bob")
   })
 
-  it("knows a kid that the set lacks", async () => {
+  it("reports a kid that the set lacks", async () => {
     const set = keySet(jwks((await signer("ES256", "a")).jwk))
     expect(isUnknownKid("b", set)).toBe(true)
     expect(isUnknownKid("a", set)).toBe(false)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether any key of a set signed the token. The key decides which algorithms are possible, never the token alone: a key
-// is tried only with an algorithm of its own type and curve, so a public key is never used as a shared secret and an RSA
-// header is never tried with an elliptic curve (RFC 8725 section 3.1).
+// Checks whether any key of a set signed the token. The key decides which algorithms are possible, never the token
+// alone: a key is tried only with an algorithm of its own type and curve, so a public key is never used as a shared
+// secret and an RSA header is never tried with an elliptic curve (RFC 8725 section 3.1).
 
 import { constants, verify } from "node:crypto"
 import type { Algorithm } from "./algorithms.js"
@@ -16,15 +16,15 @@ export type SignatureError = Extract<
 
 export interface Signed {
   readonly algorithm: Algorithm
-  /** "" where the header has none. */
+  /** Empty if the header has none. */
   readonly kid: string
   /** Header and payload as sent, with the dot between them (RFC 7515 section 5.2 step 8). */
   readonly signingInput: string
-  /** In base64url, canonical; bytes only while they are needed, because a token is kept much longer than that. */
+  /** Canonical base64url; decoded only when needed, because a token is kept in memory much longer. */
   readonly signature: string
 }
 
-/** undefined where some key of the set made the signature. */
+/** Undefined if a key of the set made the signature. */
 export function checkSignature(signed: Signed, keySet: KeySet): SignatureError | undefined {
   let input: Buffer | undefined
   let signature: Buffer | undefined
@@ -34,14 +34,14 @@ export function checkSignature(signed: Signed, keySet: KeySet): SignatureError |
     const { length } = signature
     if (key.kty === "OKP" && length !== key.signatureBytes) return "JwtEd25519SignatureWrongLength"
     input ??= Buffer.from(signed.signingInput, "latin1")
-    // RFC 8017 section 8.1.2: OpenSSL takes one of PSS also without the zeros that it begins with.
+    // RFC 8017 section 8.1.2: OpenSSL also accepts PSS signatures without their leading zeros.
     if (length === key.signatureBytes && isSignedBy(key, signed.algorithm, input, signature)) return undefined
   }
-  // `input` exists exactly where some key was tried.
+  // `input` exists only if some key was tried.
   return input === undefined ? "JwksKidAlgMismatch" : "JwtVerificationFail"
 }
 
-/** The token names a key that the set does not have: perhaps the issuer has rotated and the set is old. */
+/** Whether the token names a key that the set lacks: the issuer may have rotated its keys since the set was fetched. */
 export function isUnknownKid(kid: string, keySet: KeySet): boolean {
   return kid !== "" && !keySet.keys.some(key => key.kid === kid)
 }
@@ -71,7 +71,7 @@ function isSignedBy(key: PublicKey, algorithm: Algorithm, input: Buffer, signatu
         return algorithm satisfies never
     }
   } catch {
-    // Fail closed: OpenSSL throws on some malformed signatures instead of saying no.
+    // Fail closed: OpenSSL throws for some malformed signatures instead of returning false.
     return false
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns an accepted request into the one that the application gets: removes output headers that callers sent, removes
-// tokens unless the accepting rule forwards them, and writes output headers. If a parameter or cookie occurs twice, only
-// the first was verified, so the others never reach the application, forwarded or not.
+// tokens unless the accepting rule forwards them, and writes output headers. If a parameter or cookie occurs twice,
+// only the first was verified, so the others never reach the application, even if the rule forwards tokens.
 
 import { withoutCookies } from "./cookies.js"
 import { NO_EDITS, type RequestEdits, removalOf } from "./edits.js"
@@ -10,7 +10,7 @@ import { withoutParameters } from "./query.js"
 
 type Names = Set<string>
 
-/** Only the callers' output headers go: for a request in which no token was found or looked for. */
+/** Removes only the callers' output headers, from a request in which no token was found or looked for. */
 export function scrub(outputs: readonly string[], { headers }: TokenRequest): RequestEdits {
   let present: string[] | undefined
   for (const name of outputs) {
@@ -60,7 +60,7 @@ function cookieEdit(all: Names, repeats: Names, removed: Names, { headers }: Tok
   return kept === "" || kept === lines.join("; ") ? undefined : kept
 }
 
-/** Where two rules write one header, the first in rule order does, from its first token. */
+/** If two rules write one header, the first in rule order counts, with its first token. */
 function headersFrom(spots: readonly Spot[]): RequestEdits["setHeaders"] {
   const headers = new Map<string, readonly [string, string]>()
   const inOrder = [...spots].sort((a, b) => (a.by?.order ?? 0) - (b.by?.order ?? 0))

@@ -11,7 +11,7 @@ const TABLE = {
   JwtHeaderBadAlg: [401, "Jwt header [alg] field is required and must be a string"],
   JwtHeaderAlgNotSupported: [401, "Jwt header [alg] is not supported"],
   JwtHeaderBadKid: [401, "Jwt header [kid] field is not a string"],
-  // Ours: others pass such tokens.
+  // Only Merlon rejects such tokens.
   JwtHeaderCritNotSupported: [401, "Jwt header [crit] names an extension that is not supported"],
   JwtPayloadBadBase64: [401, "Jwt payload is an invalid Base64url encoded"],
   JwtPayloadBadJson: [401, "Jwt payload is an invalid JSON"],
@@ -29,7 +29,7 @@ const TABLE = {
   JwtUnknownIssuer: [401, "Jwt issuer is not configured"],
   JwtNotYetValid: [401, "Jwt not yet valid"],
   JwtExpired: [401, "Jwt is expired"],
-  // Ours: only a rule with `requireExpiration` gives it.
+  // Only Merlon has this error, for rules with `requireExpiration`.
   JwtExpRequired: [401, "Jwt payload [exp] field is required"],
   JwtAudienceNotAllowed: [403, "Audiences in Jwt are not allowed"],
   JwksKidAlgMismatch: [401, "Jwks doesn't have key to match kid or alg from Jwt"],
@@ -64,7 +64,7 @@ export function tokenErrorStatus(error: TokenError): 401 | 403 {
   return TABLE[error][0]
 }
 
-/** In general; `tokenHelp` has the fix for the token at hand. */
+/** General advice; `tokenHelp` has the fix for a certain token. */
 export function tokenErrorAdvice(error: TokenError): string {
   return ADVICE[error] ?? "the token is malformed: inspect it with `merlonctl jwt inspect`, and ask its issuer"
 }

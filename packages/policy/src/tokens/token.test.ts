@@ -33,7 +33,7 @@ describe("the three sections", () => {
     expect(error(text)).toBe("JwtBadFormat")
   })
 
-  it("reads what it is", () => {
+  it("parses a valid token", () => {
     const token = parseToken(`${HEADER}.${PAYLOAD}.AAAA`)
     expect(token).toMatchObject({ kid: "k", issuer: "i", payload: PAYLOAD, signingInput: `${HEADER}.${PAYLOAD}` })
   })
@@ -75,7 +75,7 @@ describe("the three sections", () => {
     expect(error(`${encode({ alg: "ES256", ...extension })}.${PAYLOAD}.AAAA`)).toBe("JwtHeaderCritNotSupported")
   })
 
-  it("tolerates exact padding in the header, and ignores `typ`, `cty` and what it does not know", () => {
+  it("tolerates exact padding in the header, and ignores `typ`, `cty` and unknown members", () => {
     const header = Buffer.from(JSON.stringify({ alg: "ES256", typ: 1, cty: {}, b64: true, x: ["y"] }))
     for (const text of [
       header,

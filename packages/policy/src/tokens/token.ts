@@ -18,16 +18,16 @@ import type { TokenError } from "./token-errors.js"
 export interface Token extends Signed {
   /** The middle section exactly as sent. */
   readonly payload: string
-  /** Numbers that a double cannot hold are text. */
+  /** Numbers that a double cannot represent are texts. */
   readonly claims: JsonObject
   readonly issuer: string | undefined
   readonly subject: string | undefined
-  /** Seconds since the epoch; absent where the token has none. */
+  /** Seconds since the epoch; absent if the token has none. */
   readonly issuedAt: number | undefined
   readonly notBefore: number | undefined
-  /** Absent also where it is 0, which stands for "never" in the tokens of some issuers. */
+  /** Also absent if it is 0, which means "never" in the tokens of some issuers. */
   readonly expiresAt: number | undefined
-  /** Scrubbed, as they are compared. */
+  /** Scrubbed for comparison. */
   readonly audiences: readonly string[]
 }
 
@@ -39,7 +39,7 @@ export function parseToken(text: string, dialect?: Dialect): Token | TokenError 
   if (text.length > MAX_TOKEN_CHARACTERS) return "JwtBadFormat"
   const first = text.indexOf(".")
   const second = text.indexOf(".", first + 1)
-  // Also the five sections of an encrypted token, and an unsecured one, whose last section is empty.
+  // This also rejects the five sections of an encrypted token, and an unsecured token, whose last section is empty.
   if (first < 1 || second < first + 2 || second === text.length - 1 || text.includes(".", second + 1)) {
     return "JwtBadFormat"
   }
@@ -53,8 +53,8 @@ export function parseToken(text: string, dialect?: Dialect): Token | TokenError 
   if (algorithm === undefined) return "JwtHeaderAlgNotSupported"
   const kid = header.kid ?? ""
   if (typeof kid !== "string" || header.kid === null) return "JwtHeaderBadKid"
-  // RFC 7515 section 4.1.11; an empty or malformed list is as bad. RFC 7797 section 6: `b64: false` must be listed in
-  // `crit`, and without that readers disagree on the payload.
+  // RFC 7515 section 4.1.11; an empty or malformed list is rejected too. RFC 7797 section 6: `b64: false` must be
+  // listed in `crit`, and without that, implementations disagree about the payload.
   if (dialect !== "istio" && (header.crit !== undefined || header.b64 === false)) return "JwtHeaderCritNotSupported"
 
   const payload = text.slice(first + 1, second)

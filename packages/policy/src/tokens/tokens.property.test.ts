@@ -19,10 +19,10 @@ beforeAll(async () => {
 })
 
 describe("a token with one character changed", () => {
-  it.each(ALGORITHMS)("is rejected wherever the change is: %s", async alg => {
+  it.each(ALGORITHMS)("is rejected for a change at any position: %s", async alg => {
     const issuer = await signer(alg)
     const token = await issuer.sign()
-    // No kid, no issuer: nothing but the signature may be what rejects.
+    // No kid and no issuer, so that only the signature can be the reason.
     const compiled = program({ jwks: jwks({ ...issuer.jwk, kid: undefined }) })
     const memory = new TokenMemory()
     expect(verdict(run(compiled, { headers: { authorization: `Bearer ${token}` } }, { memory }))).toBe("pass as alice")
@@ -40,7 +40,7 @@ describe("a token with one character changed", () => {
     )
   })
 
-  it("is rejected with any other last character of a section", async () => {
+  it("is rejected with a different last character of a section", async () => {
     for (const alg of ["ES256", "ES512", "EdDSA", "RS256"] as const) {
       const issuer = await signer(alg)
       for (const sub of ["a", "ab", "abc"]) {
@@ -58,8 +58,8 @@ describe("a token with one character changed", () => {
     }
   })
 
-  // Not in front of the first: what cannot begin a token is skipped between scheme and token.
-  it("is rejected with a character more or less", async () => {
+  // Not before the first character: characters that cannot begin a token are skipped between scheme and token.
+  it("is rejected with one character more or less", async () => {
     const issuer = await signer("ES256")
     const token = await issuer.sign()
     const compiled = program({ jwks: jwks(issuer.jwk) })
@@ -137,7 +137,7 @@ describe("memory", () => {
     ]
     const tokens: string[] = []
     for (const issuer of [first, second, rekeyed]) for (const claim of claims) tokens.push(await issuer.sign(claim))
-    // Forgeries that share the tail of a good token.
+    // Forgeries with the same tail as a valid token.
     for (const token of tokens.slice(0, 3))
       tokens.push(`${tokens[8]?.split(".").slice(0, 2).join(".")}.${token.split(".")[2]}`)
 
@@ -203,7 +203,7 @@ describe("jose as a second opinion", () => {
           const kid = `key-${by === named || named % 3 > 0 ? by : named}`
           const token = await issuer.sign({ exp: undefined, ...body, iat: undefined }, { kid })
           const ours = authenticate(compiled, bearer(token), NOW, undefined).outcome
-          // Their tolerance counts the boundary second as expired, ours does not (`now > exp + 60`).
+          // jose's tolerance counts the boundary second as expired, ours does not (`now > exp + 60`).
           if ("exp" in body && body.exp === NOW - 60) return
           const theirs = await jwtVerify(token, known, {
             issuer: ISSUER,

@@ -16,10 +16,10 @@ export interface TokenView {
 }
 
 export interface ViewProfile {
-  /** INVARIANT: profiles of equal id give equal views of every token. */
+  /** INVARIANT: profiles with equal ids give equal views of every token. */
   readonly id: string
   readonly delimited: ReadonlySet<string>
-  /** Lower case; "" where there is none. */
+  /** In lower case; empty if there is none. */
   readonly payloadHeader: string
   readonly claimHeaders: readonly { readonly header: string; readonly path: readonly string[] }[]
 }
@@ -27,7 +27,8 @@ export interface ViewProfile {
 export function viewProfile(rule: JwtRule): ViewProfile {
   const delimited = new Set(["scope", "permission", ...(rule.spaceDelimitedClaims ?? [])])
   const payloadName = rule.outputPayloadToHeader?.toLowerCase() ?? ""
-  // Fail closed: validation rejects headers of HTTP itself and of the proxy; should one get here, it is not written.
+  // Fail closed: validation rejects headers of HTTP itself and of the proxy. If one gets here anyway, it is not
+  // written.
   const payloadHeader = isWritableHeader(payloadName) ? payloadName : ""
   const claimHeaders = (rule.outputClaimToHeaders ?? [])
     .map(({ header, claim }) => ({ header: header.toLowerCase(), path: claim.split(".") }))
@@ -36,7 +37,7 @@ export function viewProfile(rule: JwtRule): ViewProfile {
   return { id, delimited, payloadHeader, claimHeaders }
 }
 
-/** Every header the rule may write: what a caller sends under these names is never believed. */
+/** Every header the rule may write: values that callers send under these names are never trusted. */
 export function outputHeaders({ payloadHeader, claimHeaders }: ViewProfile): readonly string[] {
   const names = claimHeaders.map(({ header }) => header)
   return payloadHeader === "" ? names : [payloadHeader, ...names]
@@ -53,7 +54,7 @@ export function viewOf(token: Token, profile: ViewProfile): TokenView {
 }
 
 function splitDelimited(claims: JsonObject, delimited: ReadonlySet<string>): JsonObject {
-  // Most tokens have nothing to split, and a view is kept as long as its token: they share what they can.
+  // Most tokens have nothing to split, and a view is kept as long as its token, so they share the claims if possible.
   if (![...delimited].some(name => typeof claims[name] === "string")) return claims
   const result: Record<string, Claim> = Object.create(null)
   for (const [name, claim] of Object.entries(claims)) {
@@ -62,13 +63,13 @@ function splitDelimited(claims: JsonObject, delimited: ReadonlySet<string>): Jso
   return Object.freeze(result)
 }
 
-/** A blank text has no parts and stays a text. */
+/** A blank text has no parts and stays unchanged. */
 function partsOf(text: string): Claim {
   const parts = text.split(" ").filter(part => part !== "")
   return parts.length === 0 ? text : Object.freeze(parts)
 }
 
-/** One line each: where two claims go to one header, the first does. */
+/** One line for each header: if two claims are written to one header, the first counts. */
 function headersOf({ payload, claims }: Token, { payloadHeader, claimHeaders }: ViewProfile): TokenView["headers"] {
   const headers = new Map<string, readonly [string, string]>()
   if (payloadHeader !== "") headers.set(payloadHeader, Object.freeze([payloadHeader, payload] as const))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A foreign issuer for tests: keys and signatures come from jose, not from the code under test. RSA keys are slow to
-// generate, so there is one key pair per algorithm and test file, and one for all RSA algorithms. The clock stands still
-// at `NOW`.
+// An external issuer for tests: keys and signatures come from jose, not from the code under test. RSA keys are slow to
+// generate, so there is one key pair per algorithm and test file, and one for all RSA algorithms. The clock is fixed at
+// `NOW`.
 
 import { generateKeyPairSync, type KeyObject } from "node:crypto"
 import { CompactSign, type CryptoKey, exportJWK, generateKeyPair, type JWK } from "jose"
@@ -25,11 +25,11 @@ export type AlgorithmName = (typeof ALGORITHMS)[number]
 export interface Signer {
   readonly alg: string
   readonly kid: string
-  /** The public key, as an issuer publishes it. */
+  /** The public key as an issuer publishes it. */
   readonly jwk: JWK
-  /** Claims are completed with issuer, subject and an hour of life; `undefined` takes one away. */
+  /** Adds issuer, subject and an expiry in an hour to the claims; `undefined` removes one. */
   sign(claims?: Record<string, unknown>, header?: Record<string, unknown>): Promise<string>
-  /** Any bytes at all as payload. */
+  /** Signs any bytes as payload. */
   signBytes(payload: Uint8Array, header?: Record<string, unknown>): Promise<string>
 }
 
@@ -57,7 +57,7 @@ function rsaPair(kid: string): Pair<KeyObject> {
   return pair
 }
 
-/** A new pair on every call: another key under the same name. */
+/** A new pair on every call: a different key with the same name. */
 export async function makeSigner(alg: AlgorithmName, kid: string): Promise<Signer> {
   return signerWith(await generateKeyPair(alg, { extractable: true }), alg, kid)
 }
