@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An attribute is what a field of a rule looks at. It knows how to read itself from a request and how to index values so
-// that a request finds them. Matching one field and indexing ten thousand rules are the same operation.
+// An attribute is the part of a request that a field of a rule reads. It can read its value from a request, and can
+// index values so that a request finds them. Matching one field and indexing ten thousand rules are the same operation.
 
 import type { Attributes } from "../request/attributes.js"
 import { byteText, readableText } from "../request/byte-text.js"
@@ -14,21 +14,21 @@ import { type Pattern, type PatternSyntax, parsePattern } from "./pattern.js"
 import { type Issuers, readPrincipal } from "./request-principal.js"
 
 export interface AttributeIndex<V> {
-  /** What is filed under this value (as policies write it), made on first use. */
+  /** The entry stored under this value (as policies write it), created on first use. */
   entry(value: string, create: () => V): V
-  /** Visits what is filed under every value the request's attribute matches until one visit says true. */
+  /** Visits the entries under every value that the request's attribute matches until one visit returns true. */
   some(attributes: Attributes, visit: (filed: V) => boolean): boolean
 }
 
 export interface Attribute {
-  /** As conditions spell it. Two fields that look at the same thing share the attribute. */
+  /** The name in conditions. Two fields that read the same part of a request share the attribute. */
   readonly name: string
-  /** Means nothing on a TCP connection. */
+  /** Has no meaning on a TCP connection. */
   readonly httpOnly: boolean
   index<V>(): AttributeIndex<V>
-  /** What the request has, for people; undefined where it has none. */
+  /** The request's value for people; undefined if it has none. */
   show(attributes: Attributes): string | undefined
-  /** A value as it is compared with other values of the attribute. */
+  /** The set of values that this value matches, for comparing it with others of the attribute. */
   extent(value: string): Extent
 }
 
@@ -38,12 +38,12 @@ type Reading = string | readonly string[] | undefined
 export interface TextOptions {
   readonly syntax: PatternSyntax
   readonly httpOnly?: boolean
-  /** Whether `*` takes an empty text, as it does for headers and not for other strings. */
+  /** Whether `*` matches an empty text, as it does for headers but not for other strings. */
   readonly emptyIsPresent?: boolean
   readonly ignoreCase?: boolean
-  /** Whether the request has it in bytes, one character each. */
+  /** Whether requests contain the value as bytes, one character each. */
   readonly bytes?: boolean
-  /** Whether it is a host, whose trailing dot means nothing. */
+  /** Whether it is a host, whose trailing dot is ignored. */
   readonly host?: boolean
 }
 
@@ -72,7 +72,7 @@ export function textAttribute(
   }
 }
 
-// Extends rather than holds: ten thousand rules are ten thousand of these, and each object less is a cache line less.
+// Inherits rather than contains the index: with ten thousand rules, one object less for each saves many cache lines.
 class TextIndex<V> extends PatternIndex<V> implements AttributeIndex<V> {
   readonly #read: (attributes: Attributes) => Reading
   readonly #options: TextOptions
@@ -99,7 +99,7 @@ class TextIndex<V> extends PatternIndex<V> implements AttributeIndex<V> {
 export function addressAttribute(name: string, read: (attributes: Attributes) => IpAddress): Attribute {
   const block = (value: string): Cidr => {
     const cidr = parseCidr(value)
-    // Validation rejects it; no program is built with a value that cannot be parsed.
+    // Validation rejects such values, and no program is built with a value that cannot be parsed.
     if (cidr === undefined) throw new RangeError(`invalid address or block \`${value}\` for \`${name}\``)
     return cidr
   }
@@ -118,7 +118,7 @@ export function addressAttribute(name: string, read: (attributes: Attributes) =>
   }
 }
 
-/** `<iss>/<sub>` of the verified token; which part of an entry is the issuer depends on the issuers that are named. */
+/** `<iss>/<sub>` of the verified token. The known issuers determine which part of an entry is the issuer. */
 export function requestPrincipalAttribute(issuers: Issuers): Attribute {
   return {
     name: "request.auth.principal",

@@ -19,11 +19,11 @@ import { type Comparison, comparisonOf } from "./comparison.js"
 import type { Issuers } from "./request-principal.js"
 
 export interface AttributeTable {
-  /** Fields of `from[].source`, by their positive name. */
+  /** Fields of `from[].source`, by the name without `not`. */
   readonly source: Readonly<Record<string, Attribute>>
-  /** Fields of `to[].operation`, by their positive name. */
+  /** Fields of `to[].operation`, by the name without `not`. */
   readonly operation: Readonly<Record<string, Attribute>>
-  /** The attribute of a condition key, or undefined where there is no such key. */
+  /** The attribute of a condition key, or undefined if there is no such key. */
   condition(key: string): Attribute | undefined
 }
 
@@ -99,7 +99,7 @@ function namespaceAttribute({ namespaceReachesAccount }: Comparison): Attribute 
   const read = ({ peer }: Attributes) => peer?.namespace
   const ours = textAttribute("source.namespace", { syntax: "stars" }, read)
   if (!namespaceReachesAccount) return ours
-  // Whatever follows `/ns/` and ends before a slash; in the namespace `ns` also what follows the second one.
+  // Any text between `/ns/` and a slash; in the namespace `ns`, also the text after the second `/ns/`.
   const reached = textAttribute("source.namespace", { syntax: "stars" }, ({ peer }) => {
     if (peer?.namespace === undefined) return undefined
     return [peer.namespace, `${peer.namespace}/sa`, ...(peer.namespace === "ns" ? ["sa"] : [])]
@@ -131,7 +131,7 @@ function header(name: string, comparison: Comparison): Attribute {
     if (http === undefined) return undefined
     switch (name) {
       case ":authority":
-      // HTTP/2 has `:authority` in place of `Host`; a rule must not hold or fail by the version a caller speaks.
+      // HTTP/2 has `:authority` instead of `Host`; the result of a rule must not depend on the caller's HTTP version.
       case "host":
         return hostOf(attributes, comparison)
       case ":method":

@@ -31,26 +31,29 @@ class Pool {
 
 interface Pools {
   readonly enforced: Pool
-  /** As if every Shadow policy were enforced; undefined where there is none. */
+  /** The pool as if every shadow policy were enforced; undefined if there are none. */
   readonly promoted: Pool | undefined
 }
 
-/** Who may issue tokens for the workload: those of enforced RequestAuthentications, and of all of them. */
+/** The issuers that the workload's RequestAuthentications name: the enforced ones, and all of them. */
 export interface NamedIssuers {
   readonly enforced: Issuers
   readonly promoted: Issuers
 }
 
-/** Which rules are compiled: an analysis needs only those that can matter to it. Positions stay as written. */
+/** Selects the rules to compile: an analysis needs only those that can matter to it. Positions do not change. */
 export type RuleChoice = (rule: Rule, policy: AuthorizationPolicy) => boolean
 
 export const EVERY_RULE: RuleChoice = () => true
 
-/** Rules that were compiled before, by where they stand and what they say: two sets of policies are mostly the same. */
+/** Rules that were compiled before, by position and content: two sets of policies usually have most rules in common. */
 export class KnownRules {
   readonly #compiled = new Map<string, CompiledRule>()
 
-  /** INVARIANT: `compile` depends on nothing but the policy's name, the position, the rule and the provider, for as long as this is used. */
+  /**
+   * INVARIANT: while this is in use, `compile` depends only on the policy's name, the position, the rule and the
+   * provider.
+   */
   compiled(
     policy: PolicyRef,
     index: number,
@@ -83,8 +86,8 @@ export class Authorization {
     const enforced = compiled.filter(({ shadow }) => !shadow)
     const promoted =
       enforced.length === compiled.length ? undefined : promote(compiled, policies, mesh, issuers, choice)
-    // A proxy must not find out with its first request that an index is still to be built; an analysis asks of few
-    // requests, for which no index pays.
+    // A proxy builds its indexes in advance, so that the first request does not have to wait. An analysis judges too
+    // few requests for an index to pay.
     const indexed = known === undefined
     const pool = (of: readonly CompiledPolicy[]): Pool => new Pool(of, indexed)
     this.#http = { enforced: pool(enforced), promoted: promoted && pool(promoted) }
@@ -106,7 +109,7 @@ export class Authorization {
     return new PooledDecision(enforced.engine, attributes, allowedBy, shadow)
   }
 
-  /** The first CUSTOM rule that matches of each provider which has not allowed the request. */
+  /** For each provider that has not allowed the request, the first CUSTOM rule that matches. */
   asked(attributes: Attributes, allowedBy: ReadonlySet<string>): readonly RuleRef[] {
     return this.#pools(attributes).enforced.engine.asked(attributes, allowedBy)
   }
@@ -147,8 +150,8 @@ function allOf({ enforced, promoted }: Pools): readonly CompiledPolicy[] {
 }
 
 /**
- * INVARIANT: shadow policies, including the issuers of a RequestAuthentication, never change how an enforced rule
- * reads.
+ * INVARIANT: shadow policies, including the issuers of a RequestAuthentication, never change the meaning of an enforced
+ * rule.
  */
 function promote(
   compiled: readonly CompiledPolicy[],
@@ -169,7 +172,7 @@ class PooledDecision implements Decision {
   readonly audit: RuleRef | undefined
   readonly shadow: Verdict | undefined
   readonly #policy: Verdict["policy"]
-  // What `nearest` needs, kept for an ALLOW miss only.
+  // The input of `nearest`, kept only if no ALLOW rule matched.
   readonly #missed: { readonly engine: Engine; readonly attributes: Attributes } | undefined
   #nearest: NearMiss | undefined
 
@@ -229,7 +232,7 @@ function compilePolicy(
   const { metadata, spec, kind } = policy
   const ref = { namespace: metadata.namespace, name: metadata.name }
   const action = spec.action ?? "ALLOW"
-  // Validation rejects other actions; a policy that no pool asks would neither deny nor turn its scope to default-deny.
+  // Validation rejects other actions; a policy in no pool would neither deny nor turn its scope to default-deny.
   if (!ACTIONS.includes(action)) throw new RangeError(`unknown action \`${action}\` of ${ref.namespace}/${ref.name}`)
   const provider = spec.provider?.name
   return {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One request for each difference between the two meshes, under the same DENY.
+// One request for each difference between Merlon and Istio, with the same DENY policy.
 
 import { expect, it } from "vitest"
 import { compile, decide } from "../program.js"

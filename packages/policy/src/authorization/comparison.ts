@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What rules compare differently in Merlon and in Istio. The evaluator and the proofs read it here. Two more differences
-// need no field: how a request principal is divided (`compile`) and how many proxies are trusted (`MeshConfig`).
+// The differences in how Merlon and Istio compare values of rules. The evaluator and the proofs both use this. Two more
+// differences need no field: how a request principal is divided (`compile`) and how many proxies are trusted
+// (`MeshConfig`).
 
 import type { Dialect } from "../mesh/config.js"
 
@@ -13,7 +14,7 @@ export interface Comparison {
   readonly namespaceReachesAccount: boolean
   /** Whether the proxy reads the SNI in lower case; values of rules stay as written. */
   readonly lowersSni: boolean
-  /** Whether a number or boolean in a claim is compared, as its JSON text. */
+  /** Whether numbers and booleans in claims are compared, as their JSON text. */
   readonly comparesNumbers: boolean
 }
 

@@ -13,18 +13,18 @@ export class Criterion {
   #extents: readonly Extent[] | undefined
 
   constructor(
-    /** Where it stands in the rule, as `from[0].source.principals`. */
+    /** Its path in the rule, such as `from[0].source.principals`. */
     readonly field: string,
     readonly attribute: Attribute,
     readonly negated: boolean,
-    /** As compiled: trust domains expanded, bare service accounts qualified. */
+    /** The compiled values: trust domains expanded, bare service accounts qualified. */
     readonly values: readonly string[],
   ) {
     this.#values = attribute.index()
     for (const value of values) this.#values.entry(value, () => true)
   }
 
-  /** What each value takes in; read when first asked for, which only an analysis does. */
+  /** The set of values that each value matches; computed on first use, because only an analysis needs it. */
   get extents(): readonly Extent[] {
     this.#extents ??= this.values.map(value => this.attribute.extent(value))
     return this.#extents
@@ -35,7 +35,7 @@ export class Criterion {
   }
 }
 
-/** Criteria that must all hold. Empty holds always. */
+/** Criteria that must all hold. An empty clause always holds. */
 export type Clause = readonly Criterion[]
 
 export function clauseHolds(clause: Clause, attributes: Attributes): boolean {

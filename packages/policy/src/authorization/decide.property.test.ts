@@ -9,10 +9,10 @@ import { naming, workload } from "./testing/requests.js"
 
 const ours = meshConfig({ trustDomainAliases: ["old.td"] })
 const meshes = fc.constantFrom(ours, { ...ours, dialect: "istio" as const })
-/** On a busy machine fewer runs rather than a timeout. */
+/** On a busy machine it does fewer runs instead of timing out. */
 const runs = { numRuns: 400 * inject("effort"), interruptAfterTimeLimit: 15_000 * inject("effort") }
 
-it("decides as the naive evaluator does", () => {
+it("decides like the naive evaluator", () => {
   const seen = new Map<string, number>()
   const asked = fc.array(requests, { minLength: 1, maxLength: 5 })
   fc.assert(
@@ -35,7 +35,7 @@ it("decides as the naive evaluator does", () => {
     }),
     runs,
   )
-  // Were one of these rare, agreeing would mean little.
+  // If one of these were rare, agreement would mean little.
   const decisions = [...seen.values()].reduce((sum, count) => sum + count, 0)
   for (const outcome of ["deny/deny", "allow/allow", "allow/deny", "default/allow"]) {
     expect(seen.get(outcome) ?? 0, outcome).toBeGreaterThan(decisions / 100)
@@ -56,7 +56,7 @@ it("explains what it decides", () => {
   )
 })
 
-it("names for every ALLOW miss a field that really fails", () => {
+it("names a field that really fails for every ALLOW miss", () => {
   fc.assert(
     fc.property(meshes, policies, requests, (mesh, documents, request) => {
       const program = compile(documents, workload, mesh)

@@ -100,14 +100,14 @@ describe("the boolean structure of a rule", () => {
     expect(matches(rule, { peer, target: "/a" })).toBe(false)
   })
 
-  it("wants a value to match and no other to, where a condition says both", () => {
+  it("requires a match in `values` and none in `notValues` of one condition", () => {
     const rule = when("request.headers[x]", { values: ["v*"], notValues: ["v2"] })
     expect(matches(rule, { headers: { x: ["v1"] } })).toBe(true)
     expect(matches(rule, { headers: { x: ["v2"] } })).toBe(false)
     expect(matches(rule, { headers: { x: ["v1", "v2"] } })).toBe(false)
   })
 
-  it("is found among many by any of its alternatives, also where they ask about different things", () => {
+  it("is found among many by any of its alternatives, even if they read different attributes", () => {
     const rules = Array.from(
       { length: 50 },
       (_, n): Rule => ({
@@ -119,11 +119,11 @@ describe("the boolean structure of a rule", () => {
     expect(found("cluster.local/ns/ns-43/sa/x")).toBe(43)
   })
 
-  it("is found among many by what it does not want", () => {
+  it("is found among many by its `not` fields", () => {
     const rules = Array.from({ length: 50 }, (_, n): Rule => to({ notPaths: [`/p${n}`] }))
     const found = (target: string) => decide(compile([deny(...rules)], workload, mesh), httpRequest({ target })).rule
     expect(found("/other")?.rule).toBe(0)
-    // Ids are ordered as texts: `rule[10]` comes before `rule[1]`.
+    // Ids are sorted as texts: `rule[10]` comes before `rule[1]`.
     expect(found("/p0")?.rule).toBe(10)
   })
 
@@ -145,7 +145,7 @@ describe("on a TCP connection", () => {
     expect(decideTcp([rules], {}).verdict).toBe("deny")
   })
 
-  it("drops an ALLOW rule with an HTTP field whole, and still denies what is left unmatched", () => {
+  it("drops an ALLOW rule with an HTTP field, and still denies unmatched connections", () => {
     const rule: Rule = { to: [{ operation: { methods: ["GET"] } }, { operation: { ports: ["8080"] } }] }
     expect(decideTcp([allow(rule)]).verdict).toBe("deny")
   })
@@ -175,7 +175,7 @@ describe("the evidence", () => {
     expect(responseDetails(decision)).toBe("rbac_access_denied_matched_policy[ns[foo]-policy[deny]-rule[1]]")
   })
 
-  it("reports the smallest rule id that matches, however the policies arrived", () => {
+  it("reports the smallest matching rule id, whatever the order of policies", () => {
     const b = policy("b", { action: "DENY", rules: [{}] })
     const a = policy("a", { action: "DENY", rules: [to({ paths: ["/no"] }), {}] })
     const decision = decide(compile([b, a], workload, mesh), httpRequest())
@@ -201,7 +201,7 @@ describe("the evidence", () => {
     expect(JSON.parse(JSON.stringify(decision)).nearest.rule.rule).toBe(1)
   })
 
-  it("names the policy that allows nothing where there is no rule to be near", () => {
+  it("names the policy that allows nothing if it has no rule", () => {
     const decision = decide(compile([policy("nothing", {})], workload, mesh), httpRequest())
     expect([decision.policy?.name, decision.nearest]).toEqual(["nothing", undefined])
   })
@@ -220,7 +220,7 @@ describe("the evidence", () => {
     expect(decision.nearest?.failed.field).toBe("to[0].operation.paths")
   })
 
-  it("marks what an AUDIT rule matches and allows it", () => {
+  it("marks and allows requests that an AUDIT rule matches", () => {
     const audit = policy("audit", { action: "AUDIT", rules: [to({ paths: ["/admin"] })] })
     const decision = decide(compile([audit], workload, mesh), httpRequest(asked))
     expect([decision.verdict, decision.audit?.id]).toEqual(["allow", "ns[foo]-policy[audit]-rule[0]"])
@@ -255,7 +255,7 @@ describe("a shadow policy", () => {
     expect(decision.shadow).toMatchObject({ verdict: "deny", rule: { id: "ns[foo]-policy[p]-rule[0]" } })
   })
 
-  it("is enforced where the annotation says false", () => {
+  it("is enforced if the annotation is false", () => {
     expect(decide(compile([annotated("false")], workload, mesh), httpRequest()).verdict).toBe("deny")
   })
 
@@ -276,14 +276,14 @@ describe("a shadow policy", () => {
   }
 })
 
-it("reads a principal of the mesh under each of its trust domains", () => {
+it("matches a principal of the mesh under each of its trust domains", () => {
   const aliased = meshConfig({ trustDomain: "new.td", trustDomainAliases: ["old.td"] })
   const program = compile([allow(from({ principals: ["old.td/ns/foo/sa/a"] }))], workload, aliased)
   const of = (peer: string) => decide(program, httpRequest({ peer })).verdict
   expect(["new.td", "old.td", "other.td"].map(td => of(`${td}/ns/foo/sa/a`))).toEqual(["allow", "allow", "deny"])
 })
 
-it("throws on documents that no validation accepts", () => {
+it("throws on invalid documents", () => {
   const unreadable: Rule[] = [
     when("no.such.key", { values: ["x"] }),
     when("source.ip", { values: ["not-an-address"] }),

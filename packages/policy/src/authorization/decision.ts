@@ -5,9 +5,9 @@ import type { NearMiss } from "./nearest.js"
 import type { PolicyRef, RuleRef } from "./rule.js"
 
 /**
- * `default`: no ALLOW policy applies, so everything that no DENY rule denies is allowed. `custom`: an external authorizer
- * denied the request, or everything else would allow it and one that was not asked may deny it. The verdict is then `deny`, to fail
- * closed.
+ * `default`: no ALLOW policy applies, so everything that no DENY rule denies is allowed. `custom`: an external
+ * authorizer denied the request, or everything else would allow it and an authorizer that was not asked may deny it.
+ * The verdict is then `deny`, to fail closed.
  */
 export type AuthorizationStage = "custom" | "deny" | "allow" | "default"
 
@@ -16,32 +16,32 @@ export interface ProviderReport {
   readonly provider: string
   readonly rule: RuleRef
   readonly outcome: "allowed" | "denied" | "failed"
-  /** The status of a denial, or why there is no usable answer. */
+  /** The status of a denial, or the reason why there is no usable answer. */
   readonly detail: string
 }
 
 export interface Verdict {
   readonly verdict: "allow" | "deny"
-  /** The stage that settled it. */
+  /** The stage that decided. */
   readonly stage: AuthorizationStage
-  /** The policy that settled it; for an ALLOW miss the nearest one, absent in stage `default`. */
+  /** The policy that decided; for an ALLOW miss the nearest one; absent in stage `default`. */
   readonly policy: PolicyRef | undefined
-  /** The rule that matched; absent where none did. */
+  /** The rule that matched; absent if none did. */
   readonly rule: RuleRef | undefined
-  /** In stage `custom`: the first CUSTOM rule that matched of each provider. */
+  /** In stage `custom`: for each provider, the first CUSTOM rule that matched. */
   readonly asked?: readonly RuleRef[] | undefined
 }
 
 export interface Decision extends Verdict {
   /** The first AUDIT rule that matched. */
   readonly audit: RuleRef | undefined
-  /** What the verdict would be with every Shadow policy enforced; absent where no Shadow policy applies. */
+  /** The verdict if every shadow policy were enforced; absent if no shadow policy applies. */
   readonly shadow: Verdict | undefined
-  /** For an ALLOW miss: the rule that came nearest and what failed first. Found when asked for, not before. */
+  /** For an ALLOW miss: the nearest rule and its first failing field. Computed on demand. */
   readonly nearest: NearMiss | undefined
 }
 
-/** As response flags and logs of other meshes spell it. Never part of a reply. */
+/** In the spelling of other meshes' response flags and logs. Never part of a reply. */
 export function responseDetails({ verdict, rule }: Verdict): string | undefined {
   if (verdict === "allow") return undefined
   return `rbac_access_denied_matched_policy[${rule === undefined ? "none" : rule.id}]`

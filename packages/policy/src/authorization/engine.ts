@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Authorization over one pool of policies. AUDIT only marks; any DENY match denies. Once the pool has an ALLOW policy,
-// only requests that an ALLOW rule matches are allowed. If a CUSTOM rule also matches, the result depends on its
-// provider. Rules are sorted by id, so the reported rule is the first by id, whatever the order in which policies
-// arrived.
+// Authorization by one pool of policies. AUDIT only marks; any DENY match denies. If the pool has an ALLOW policy, only
+// requests that an ALLOW rule matches are allowed. If a CUSTOM rule also matches, the result depends on its provider.
+// Rules are sorted by id, so the reported rule is the first by id, whatever the order in which policies arrived.
 
 import type { Attributes } from "../request/attributes.js"
 import { compareText } from "../selection/workload.js"
@@ -16,12 +15,15 @@ export type Action = "ALLOW" | "DENY" | "AUDIT" | "CUSTOM"
 export interface CompiledPolicy {
   readonly ref: PolicyRef
   readonly action: Action
-  /** Evaluated and reported, never acted upon. */
+  /** Evaluated and reported, but not enforced. */
   readonly shadow: boolean
   readonly rules: readonly CompiledRule[]
 }
 
-/** Rules that are checked for the nearest one. A denied peer chooses how often we check, so the work is bounded. */
+/**
+ * The number of rules checked for the nearest one. A denied peer controls how often this happens, so the work is
+ * bounded.
+ */
 const NEAREST_LIMIT = 128
 
 export class Engine {
@@ -30,7 +32,7 @@ export class Engine {
   readonly #allow: FirstMatch<CompiledRule> | undefined
   readonly #allowRules: readonly CompiledRule[]
   readonly #firstAllowPolicy: PolicyRef | undefined
-  /** One for each provider. */
+  /** One entry for each provider. */
   readonly #custom: readonly FirstMatch<CompiledRule>[]
 
   constructor(policies: readonly CompiledPolicy[], indexed = true) {
@@ -42,7 +44,7 @@ export class Engine {
     const rulesAsking = (asked: string | undefined) => custom.filter(({ ref }) => ref.provider === asked)
     this.#custom = providers.map(asked => new FirstMatch(rulesAsking(asked), indexed))
     this.#firstAllowPolicy = policies.find(({ action }) => action === "ALLOW")?.ref
-    // An ALLOW policy without rules allows nothing: it counts although it has nothing to match.
+    // An ALLOW policy without rules allows nothing: it counts although no request matches it.
     if (this.#firstAllowPolicy !== undefined) this.#allow = new FirstMatch(this.#allowRules, indexed)
   }
 
@@ -62,13 +64,18 @@ export class Engine {
     return { verdict: "deny", stage: "allow", policy: this.#firstAllowPolicy, rule: undefined }
   }
 
-  /** The first CUSTOM rule that matches of each provider which has not allowed the request, whatever other rules say of it. */
+  /**
+   * For each provider that has not allowed the request, the first CUSTOM rule that matches, regardless of other rules.
+   */
   asked(attributes: Attributes, allowedBy: ReadonlySet<string> = NOBODY): readonly RuleRef[] {
     const matched = this.#custom.flatMap(rules => rules.find(attributes)?.ref ?? [])
     return allowedBy.size === 0 ? matched : matched.filter(({ provider = "" }) => !allowedBy.has(provider))
   }
 
-  /** The ALLOW rule nearest to a request that none matched: those that share a value with it first, then in order. */
+  /**
+   * The ALLOW rule nearest to a request that none matched: rules that share a value with it come first, then rule
+   * order.
+   */
   nearest(attributes: Attributes): NearMiss | undefined {
     if (this.#allowRules.length <= NEAREST_LIMIT) return nearestMiss(this.#allowRules, attributes)
     const related = this.#allow?.reachable(attributes, NEAREST_LIMIT) ?? []

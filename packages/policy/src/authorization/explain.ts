@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The complete account of a decision: every policy, every rule and every field, with the expected and the actual value.
-// It walks all rules in plain order and derives its own verdict, so that a bug in the index shows up as a disagreement
-// with `decide` instead of being explained away.
+// The complete explanation of a decision: every policy, every rule and every field, with the expected and the actual
+// value. It checks all rules in order and computes its own verdict, so that a bug in the index shows up as a
+// disagreement with `decide`.
 
 import type { Attributes } from "../request/attributes.js"
 import { compareText } from "../selection/workload.js"
@@ -34,13 +34,13 @@ export interface PolicyTrace {
   readonly action: Action
   readonly shadow: boolean
   readonly matched: boolean
-  /** On a TCP connection ALLOW rules with HTTP fields are not here: they cannot match. */
+  /** On a TCP connection, ALLOW rules with HTTP fields are missing, because they cannot match. */
   readonly rules: readonly RuleTrace[]
 }
 
 export interface Trace extends Decision {
   readonly protocol: "http" | "tcp"
-  /** In the order in which they are asked: CUSTOM, AUDIT, DENY, ALLOW. */
+  /** In evaluation order: CUSTOM, AUDIT, DENY, ALLOW. */
   readonly policies: readonly PolicyTrace[]
 }
 
@@ -96,7 +96,7 @@ function matchedBy(policies: readonly PolicyTrace[], action: Action): readonly R
     .sort(byId)
 }
 
-/** The first CUSTOM rule that matched of each provider, whatever the others say. */
+/** For each provider, the first CUSTOM rule that matched, regardless of other rules. */
 export function askedOf(policies: readonly PolicyTrace[]): readonly RuleRef[] {
   const matched = matchedBy(policies, "CUSTOM")
   return matched.filter(({ provider }, at) => matched.findIndex(other => other.provider === provider) === at)

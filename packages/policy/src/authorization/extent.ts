@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The set of values that one value of a policy matches, parsed once and compared with others of its attribute any number
-// of times. `covers` and `isApartFrom` may miss a case but never claim a wrong one.
+// The set of values that one value of a policy matches, parsed once and compared with others of its attribute many
+// times. `covers` and `isApartFrom` may miss a case but never return true wrongly.
 
 import { type Cidr, cidrCovers } from "../request/ip.js"
 import type { Pattern } from "./pattern.js"
@@ -8,9 +8,9 @@ import { patternCovers, patternsApart } from "./pattern-covers.js"
 import { principalCovers, principalsApart } from "./request-principal.js"
 
 export interface Extent {
-  /** Whether all that `narrow` matches is certain to be matched by this one. */
+  /** Whether this certainly matches everything that `narrow` matches. */
   covers(narrow: Extent): boolean
-  /** Whether this one and `other` are certain to match nothing in common. */
+  /** Whether this and `other` certainly have no match in common. */
   isApartFrom(other: Extent): boolean
 }
 

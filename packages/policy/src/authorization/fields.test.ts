@@ -32,11 +32,11 @@ describe("values of a string", () => {
     expect([claim(pattern, value), header(pattern, value)]).toEqual([expected, expected])
   })
 
-  it("takes `*` for present and not empty, but for a header for present", () => {
+  it("takes `*` as present and not empty, and for a header as present", () => {
     expect([claim("*", ""), header("*", ""), header("*")]).toEqual([false, true, false])
   })
 
-  it("tests each line of a header alone", () => {
+  it("tests each line of a header separately", () => {
     expect([header("b", "a", "b"), header("a, b", "a", "b")]).toEqual([true, false])
   })
 })
@@ -280,7 +280,7 @@ describe("request principals", () => {
     expect(matches(from({ requestPrincipals: [pattern] }), { claims: { iss, sub } })).toBe(expected)
   })
 
-  // Whom the workload's RequestAuthentications name decides where the issuer ends.
+  // The issuers that the workload's RequestAuthentications name determine where the issuer of an entry ends.
   const i = "https://i.example"
   test.each<[string, readonly string[], string, string, boolean]>([
     [`${i}/${i}`, [i], i, i, true],
@@ -347,7 +347,7 @@ describe("path templates", () => {
     ["/admin/{*}", "/admin/%E4%B8%AD", true],
     ["/{*}/", "/a/", true],
   ])("%s and %s: %s", (template, target, expected) => {
-    // `BASE` keeps empty segments, which `{**}` takes.
+    // `BASE` keeps empty segments, which `{**}` matches.
     expect(matches(to({ paths: [template] }), { target }, [], meshConfig({ pathNormalization: "BASE" }))).toBe(expected)
   })
 })
@@ -357,15 +357,15 @@ describe("text beyond ASCII in a header", () => {
   const decided = (value: string, line = bytes) =>
     matches(when("request.headers[x-user]", { values: [value] }), { headers: { "x-user": [line] } })
 
-  it.each(["Zoë 中", "Zoë*", "*中", "Z*"])("is compared as its UTF-8: %s", value => {
+  it.each(["Zoë 中", "Zoë*", "*中", "Z*"])("is compared as UTF-8: %s", value => {
     expect(decided(value)).toBe(true)
   })
 
-  it.each(["Zo\u00c3\u00ab*", "Zoe*", "*文"])("is no other text: %s", value => {
+  it.each(["Zo\u00c3\u00ab*", "Zoe*", "*文"])("is not confused with another text: %s", value => {
     expect(decided(value)).toBe(false)
   })
 
-  it("is not met by half of a character, or by another encoding", () => {
+  it("does not match half of a character, or another encoding", () => {
     expect(decided("Zoë", "Zo\xeb")).toBe(false)
     expect(decided("*\u00ab", "Zo\xc3\xab")).toBe(false)
   })

@@ -12,7 +12,7 @@ const header = (name: string, ...values: string[]): Criterion => {
   return new Criterion(name, attribute, false, values)
 }
 
-/** Holds where all criteria do; counts how often it is asked and how often its needs are looked at. */
+/** Holds if all criteria do; counts how often it is evaluated and how often its needs are read. */
 class Counted implements Candidate {
   asked = 0
   looked = 0
@@ -44,7 +44,7 @@ describe("finding the first of many candidates", () => {
     expect(total(candidates, "asked")).toBe(1)
   })
 
-  it("finds the first in order, whatever it is filed under", () => {
+  it("finds the first in order, wherever it is indexed", () => {
     const candidates = [
       ...many(10, n => new Counted([header("a", `v${n}`)])),
       ...many(10, n => new Counted([header("b", `v${n}`)])),
@@ -61,7 +61,7 @@ describe("finding the first of many candidates", () => {
     expect(new FirstMatch(candidates).find(httpRequest({ headers: { a: ["v3"] } }))).toBe(candidates[0])
   })
 
-  it("tries each only once, however many lines of a header match it", () => {
+  it("tries each only once, even if many header lines match it", () => {
     const candidates = many(50, n => new Counted([header("a", `v${n % 5}*`)], () => false))
     const lines = Array.from({ length: 200 }, (_, n) => `v1${n}`)
     expect(new FirstMatch(candidates).find(httpRequest({ headers: { a: lines } }))).toBeUndefined()
@@ -81,10 +81,10 @@ describe("finding the first of many candidates", () => {
   const values = (n: number, count: number) => Array.from({ length: count }, (_, at) => `v${at + n}`)
 })
 
-describe("a search is not disturbed", () => {
+describe("a search is not affected", () => {
   const request = (...a: string[]) => httpRequest({ headers: { a } })
 
-  it("by the same one asked again from within", () => {
+  it("by a nested search", () => {
     let deep = 0
     const candidates = many(20, n => new Counted([header("a", `v${n}`)]))
     const again: Candidate = {
@@ -99,7 +99,7 @@ describe("a search is not disturbed", () => {
     expect(deep).toBe(1)
   })
 
-  it("by one before it that threw", () => {
+  it("by an earlier search that threw", () => {
     let broken = true
     const candidates = many(20, n => new Counted([header("a", `v${n}`)]))
     const throwing: Candidate = {
@@ -119,7 +119,7 @@ describe("a search is not disturbed", () => {
   })
 })
 
-it("reaches what shares a value with the request, and no more than asked for", () => {
+it("returns candidates that share a value with the request, up to the limit", () => {
   const candidates = many(40, n => new Counted([header("a", `v${n % 4}`)], () => false))
   const first = new FirstMatch(candidates)
   const asked = httpRequest({ headers: { a: ["v1", "v1", "v2"] } })

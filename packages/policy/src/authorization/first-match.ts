@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the first of many candidates that holds for a request without trying them all. A tree files each candidate by
-// the attribute that separates it best; a request follows only the branches it matches and tries what it finds there.
-// The tree only ever leaves out candidates that cannot hold: each one found is still checked in full.
+// Finds the first of many candidates that holds for a request without trying them all. A tree stores each candidate
+// under the attribute that separates it best; a request follows only the branches it matches and tries the candidates
+// there. The tree only leaves out candidates that cannot hold: each candidate found is still checked in full.
 
 import type { Attributes } from "../request/attributes.js"
 import type { Attribute, AttributeIndex } from "./attribute.js"
 
 export interface Candidate {
-  /** Positive values of which one must match for the candidate to hold, by attribute. Used for filing only. */
+  /** Positive values, by attribute, of which one must match for the candidate to hold. Used only for indexing. */
   readonly needs: readonly Need[]
   holds(attributes: Attributes): boolean
 }
@@ -23,10 +23,10 @@ interface Numbered<C> {
 }
 
 interface Tree<C> {
-  /** Candidates that are not worth filing further, in order. */
+  /** Candidates that are not worth indexing further, in order. */
   leaf: Numbered<C>[]
   branches: readonly AttributeIndex<Tree<C>>[]
-  /** The last search that came by. */
+  /** The number of the last search that visited this node. */
   visited: number
 }
 
@@ -34,25 +34,28 @@ const NONE: readonly never[] = []
 
 const tree = <C>(leaf: Numbered<C>[] = []): Tree<C> => ({ leaf, branches: NONE, visited: 0 })
 
-/** Up to here trying each costs less than asking an index. */
+/** Up to this size, trying each candidate is cheaper than a lookup. */
 const LEAF_SIZE = 4
-/** Values looked at while the tree grows, per value written: rules of many values must not multiply level by level. */
+/**
+ * The number of values visited while the tree grows, per value written: rules with many values must not multiply by
+ * level.
+ */
 const WORK_PER_VALUE = 8
 
 export class FirstMatch<C extends Candidate> {
   readonly #root: Tree<C>
-  // State of the search under way, kept here so that a search allocates nothing.
+  // State of the current search, kept here so that a search allocates nothing.
   #best: Numbered<C> | undefined
   #attributes: Attributes | undefined
   #search = 0
   #searches = 0
   readonly #visit = (below: Tree<C>): boolean => {
-    // A header of many lines leads to one branch again and again; the caller must not multiply our work with it.
+    // A header with many lines leads to the same branch repeatedly; the caller must not be able to multiply our work.
     if (below.visited !== this.#search) this.#try(below)
     return false
   }
 
-  /** Without `indexed`, candidates are tried in order: cheaper for fewer requests than there are candidates. */
+  /** Without `indexed`, candidates are tried in order, which is cheaper if there are fewer requests than candidates. */
   constructor(candidates: readonly C[], indexed = true) {
     this.#root = tree(candidates.map((candidate, ordinal) => ({ ordinal, candidate })))
     if (!indexed) return
@@ -62,8 +65,7 @@ export class FirstMatch<C extends Candidate> {
   }
 
   find(attributes: Attributes): C | undefined {
-    // A reader of attributes might throw, or start another search meanwhile: the outer search must find its state
-    // unchanged.
+    // Reading an attribute might throw or start another search, so the state of an outer search must be restored.
     const best = this.#best
     const around = this.#attributes
     const search = this.#search
@@ -80,7 +82,7 @@ export class FirstMatch<C extends Candidate> {
     }
   }
 
-  /** Candidates that share a value with the request, or need none, whether they hold or not; at most `limit`. */
+  /** Candidates that share a value with the request or have no needs, whether or not they hold; at most `limit`. */
   reachable(attributes: Attributes, limit: number): readonly C[] {
     const found = new Set<C>()
     const visited = new Set<Tree<C>>()
@@ -103,7 +105,7 @@ export class FirstMatch<C extends Candidate> {
     at.visited = this.#search
     for (const branch of at.branches) branch.some(attributes, this.#visit)
     for (const numbered of at.leaf) {
-      // Leaves are in order: nothing behind this one can be earlier than what was found.
+      // Leaves are sorted: the rest of this one cannot precede the best candidate so far.
       if (this.#best !== undefined && numbered.ordinal >= this.#best.ordinal) return
       if (!numbered.candidate.holds(attributes)) continue
       this.#best = numbered
@@ -118,11 +120,11 @@ interface Budget {
 
 interface Branches<C> {
   readonly index: AttributeIndex<Tree<C>>
-  /** The attributes that have separated what hangs here already. */
+  /** The attributes that the branches above have already used. */
   readonly used: ReadonlySet<string>
 }
 
-/** Files what the leaf holds below branches, as far as that is worth it, and goes on there. */
+/** Splits the leaf into branches as far as that pays, recursively. */
 function grow<C extends Candidate>(at: Tree<C>, used: ReadonlySet<string>, budget: Budget): void {
   if (at.leaf.length <= LEAF_SIZE || budget.work <= 0) return
   const ranks = rankedAttributes(at.leaf, used, budget)
@@ -165,7 +167,7 @@ function bestNeed({ needs }: Candidate, ranks: ReadonlyMap<string, number>): Nee
   return best
 }
 
-/** What looking at the candidate once costs. */
+/** The cost of looking at the candidate once. */
 function workOn({ needs }: Candidate): number {
   let work = 1
   for (const { values } of needs) work += values.length
@@ -178,7 +180,7 @@ interface Tally {
   readonly sizes: Map<string, number>
 }
 
-/** The attributes that separate the candidates better than trying half of them would, best first, with their rank. */
+/** The attributes that separate the candidates better than trying half of them would, best first, with their ranks. */
 function rankedAttributes(
   candidates: readonly Numbered<Candidate>[],
   used: ReadonlySet<string>,
@@ -193,8 +195,8 @@ function rankedAttributes(
   for (const [name, { filed, entries, sizes }] of tallies) {
     let squares = 0
     for (const size of sizes.values()) squares += size * size
-    // What a request still has to try: the bucket it falls into, weighted by size, and a share of the unfiled, which
-    // another attribute will separate.
+    // The expected number of candidates that a request still has to try: its bucket, weighted by size, and a share of
+    // the candidates that are not indexed here, which another attribute will separate.
     const cost = squares / entries + (candidates.length - filed) / 2
     if (cost < candidates.length / 2) costs.push([name, cost])
   }

@@ -4,7 +4,7 @@
 import { parseConditionKey } from "../resources/authorization-policy/condition-key.js"
 import type { Authorization } from "./authorization.js"
 
-/** Lower-case names, those of pseudo-headers (`:path`) among them. */
+/** Names in lower case, including pseudo-headers (`:path`). */
 export function headersRead({ httpPolicies }: Authorization): ReadonlySet<string> {
   const names = new Set<string>()
   for (const { shadow, rules } of httpPolicies) {

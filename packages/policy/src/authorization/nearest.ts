@@ -13,13 +13,13 @@ export interface NearMiss {
 }
 
 export interface FailedCriterion {
-  /** `from[0].source.principals`, within the rule. */
+  /** Its path within the rule, such as `from[0].source.principals`. */
   readonly field: string
   readonly attribute: string
   readonly negated: boolean
-  /** The values written; expanded where trust domains have aliases. */
+  /** The values in the policy, expanded if trust domains have aliases. */
   readonly values: readonly string[]
-  /** What the request had; absent where it had none. */
+  /** The request's value; absent if it has none. */
   readonly actual: string | undefined
 }
 
@@ -43,7 +43,7 @@ function ruleFailures({ from, to, when }: RuleParts, attributes: Attributes): re
   return [...anyFailures(from, attributes), ...anyFailures(to, attributes), ...clauseFailures(when, attributes)]
 }
 
-/** Failures of the alternative that comes nearest. */
+/** The failures of the nearest alternative. */
 function anyFailures(clauses: readonly Clause[], attributes: Attributes): readonly Criterion[] {
   let fewest: readonly Criterion[] | undefined
   for (const clause of clauses) {
@@ -62,7 +62,7 @@ function describeFailure({ field, attribute, negated, values }: Criterion, attri
   return { field, attribute: attribute.name, negated, values, actual: attribute.show(attributes) }
 }
 
-/** The near miss as one sentence for a log line: what a caller wrote is kept short and cannot begin another line. */
+/** The near miss as one sentence for a log line; text from callers is shortened and cannot start a new line. */
 export function describeNearMiss({ rule, failed }: NearMiss): string {
   const { policy } = rule
   const wanted = `${failed.negated ? "none of" : "one of"} ${failed.values.slice(0, 3).map(shown).join(", ")}${failed.values.length > 3 ? ", …" : ""}`

@@ -8,7 +8,7 @@ import type { CompiledRule } from "./rule.js"
 
 const KNOWN = new WeakMap<Program, Map<number, boolean>>()
 
-/** Found once per program and port. */
+/** Computed once per program and port. */
 export function needsHttp(program: Program, destinationPort: number): boolean {
   let ports = KNOWN.get(program)
   if (ports === undefined) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Path templates: `{*}` matches exactly one non-empty segment, `{**}` any text, including `/` and the empty text. Both
-// match every character, because a path that a template misses for its spelling would escape a DENY. In Istio they match
-// only characters that URIs allow. Validation, the index and explanations share this parser.
+// match every character, because a path that a template misses due to its spelling would bypass a DENY. In Istio they
+// match only characters that URIs allow. Validation, the index and explanations share this parser.
 
 export type TemplateSegment = { readonly literal: string } | "one"
 
 export interface PathTemplate {
   /** Segments after the leading slash, up to `{**}` or the end. */
   readonly head: readonly TemplateSegment[]
-  /** What must follow the text that `{**}` stands for; undefined where the template has no `{**}`. */
+  /** The text after the one that `{**}` matches; undefined if the template has no `{**}`. */
   readonly tail: string | undefined
 }
 
@@ -22,10 +22,10 @@ export const isTemplate = (path: string): boolean => path.includes("{*}") || pat
 
 const URI = /^[A-Za-z0-9\-._~%!$&'()+,;:@=*/]*$/
 
-/** Whether a template of Istio can match the path: its literals have no other characters, and its operators take none. */
+/** Whether an Istio template can match the path: its literals and operators match only these characters. */
 export const isUriPath = (path: string): boolean => URI.test(path)
 
-/** RFC 3986 section 3.3 `pchar` without `*`: what a literal segment may be written with. */
+/** RFC 3986 section 3.3 `pchar` without `*`: the characters of a literal segment. */
 const LITERAL = /^[A-Za-z0-9\-._~%!$&'()+,;:@=]+$/
 
 export function parseTemplate(path: string): PathTemplate | TemplateError {

@@ -29,7 +29,7 @@ describe("patternCovers", () => {
     expect(covers(wide, narrow, syntax)).toBe(expected)
   })
 
-  it("never says yes where a text matches the narrow pattern alone", () => {
+  it("never returns true if a text matches only the narrow pattern", () => {
     const piece = fc.constantFrom("/", "a", "b", "*", "{*}", "{**}", "/a", "/b")
     const pattern = fc
       .array(piece, { minLength: 1, maxLength: 5 })

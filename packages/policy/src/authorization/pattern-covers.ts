@@ -26,9 +26,9 @@ export function patternCovers(wide: Pattern, narrow: Pattern): boolean {
   }
 }
 
-/** Whether no text matches both. */
+/** Whether no text matches both patterns. */
 export function patternsApart(a: Pattern, b: Pattern): boolean {
-  // Whether `*` takes an empty text is the attribute's to say.
+  // The attribute determines whether `*` matches an empty text.
   if (a.kind === "present" || b.kind === "present") return false
   if (a.kind === "exact") return !patternCovers(b, a)
   if (b.kind === "exact") return !patternCovers(a, b)
@@ -42,7 +42,7 @@ function neitherFits(a: string, b: string, fits: (long: string, short: string) =
   return !fits(a, b) && !fits(b, a)
 }
 
-/** What every text the pattern matches begins with. */
+/** The prefix of every text that the pattern matches. */
 function beginning(pattern: Pattern): string {
   switch (pattern.kind) {
     case "exact":
@@ -62,7 +62,7 @@ function beginning(pattern: Pattern): string {
   }
 }
 
-/** What every text the pattern matches ends with. */
+/** The suffix of every text that the pattern matches. */
 function ending(pattern: Pattern): string {
   switch (pattern.kind) {
     case "exact":

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ways a value written in a policy can match a text: exactly, by prefix (`v*`), by suffix (`*v`), by being there
-// at all (`*`), by path template, or by stars anywhere (namespaces only).
+// The ways in which a policy value can match a text: exactly, by prefix (`v*`), by suffix (`*v`), by presence (`*`), by
+// path template, or by stars anywhere (namespaces only).
 
 import { isTemplate, type PathTemplate, parseTemplate } from "./path-template.js"
 
@@ -11,12 +11,12 @@ export type Pattern =
       readonly kind: "template"
       readonly text: string
       readonly template: PathTemplate
-      /** Whether it matches only what `isUriPath` does. */
+      /** Whether it matches only texts for which `isUriPath` is true. */
       readonly ofUri: boolean
     }
   | { readonly kind: "stars"; readonly pieces: readonly string[] }
 
-/** How the values of one attribute are read. */
+/** How the values of an attribute are parsed. */
 export type PatternSyntax = "literal" | "wildcard" | "path" | "istio-path" | "target" | "stars"
 
 export function parsePattern(value: string, syntax: PatternSyntax): Pattern {
@@ -37,10 +37,10 @@ export function parsePattern(value: string, syntax: PatternSyntax): Pattern {
   }
 }
 
-// What covers every path covers that of `OPTIONS *` too (RFC 9112 section 3.2.4), the only one without a slash.
+// A pattern for every path also covers the path of `OPTIONS *` (RFC 9112 section 3.2.4), the only one without a slash.
 const EVERY_PATH: readonly string[] = ["/*", "/{**}"]
 
-// A leading star is looked at first, so `*v*` is a suffix match on the literal `v*`.
+// A leading star takes precedence, so `*v*` is a suffix match for the literal `v*`.
 function wildcardPattern(value: string): Pattern {
   if (value === "*") return { kind: "present" }
   if (value.startsWith("*")) return { kind: "suffix", text: value.slice(1) }
@@ -65,7 +65,7 @@ function starsPattern(value: string): Pattern {
   return { kind: "stars", pieces }
 }
 
-/** Leftmost placement of each piece is enough: a later placement only leaves less room for the next one. */
+/** The leftmost position of each piece suffices: a later one only leaves less room for the next piece. */
 export function matchesStars(pieces: readonly string[], text: string): boolean {
   const first = pieces[0] ?? ""
   const last = pieces.at(-1) ?? ""

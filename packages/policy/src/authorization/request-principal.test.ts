@@ -18,7 +18,7 @@ function holds(value: string, issuers: readonly string[], issuer: string, subjec
 }
 
 describe("an entry without wildcard", () => {
-  it("is one pair of issuer and subject, and joined they are the entry", () => {
+  it("is one pair of issuer and subject, which joined are the entry", () => {
     fc.assert(
       fc.property(entry, fc.array(text), text, text, (value, issuers, issuer, subject) => {
         if (value.startsWith("*") || value.endsWith("*") || !value.includes("/")) return
@@ -27,7 +27,7 @@ describe("an entry without wildcard", () => {
     )
   })
 
-  it("is its own issuer's wherever that is named and no longer one fits", () => {
+  it("belongs to its own issuer if that is named and no longer one matches", () => {
     fc.assert(
       fc.property(text, text, (issuer, subject) => {
         const value = `${issuer}/${subject}`
@@ -52,14 +52,14 @@ describe("what one entry covers of another", () => {
     expect(covered).toBeGreaterThan(100)
   })
 
-  it("is nothing for an entry with two readings of which one lies outside", () => {
+  it("is nothing if one of two readings of the entry lies outside", () => {
     expect(principalCovers("i/*", "i/a")).toBe(true)
     expect(principalCovers("i/*", "i/a/b")).toBe(false)
     expect(principalCovers("*", "i/a/b")).toBe(true)
   })
 })
 
-/** A token that an entry may mean: its text, divided at some slash, with something in place of a star. */
+/** A token that an entry may mean: its text divided at some slash, with a star replaced by some text. */
 const meant = (value: string, at: number): readonly [issuer: string, subject: string] => {
   const plain = value.replace(/^\*|\*$/g, "a")
   const slashes = [...plain.matchAll(/\//g)].map(({ index }) => index)
@@ -103,12 +103,12 @@ describe("a shadow RequestAuthentication", () => {
   const rule = { from: [{ source: { requestPrincipals: ["https://i/a/b"] } }] }
   const named = [naming(["https://i"]), naming(["https://i/a"], "Shadow")]
 
-  it("does not change whom an enforced rule matches", () => {
+  it("does not change which callers an enforced rule matches", () => {
     const program = compile([deny(rule), ...named], workload, mesh)
     expect(decide(program, httpRequest({ claims: principal })).verdict).toBe("deny")
   })
 
-  it("shows in the shadow verdict what it would change", () => {
+  it("changes the shadow verdict", () => {
     const shadow = policy("later", { enforcement: "Shadow", rules: [{}] })
     const program = compile([allow(rule), shadow, deny(rule), ...named], workload, mesh)
     const request = httpRequest({ claims: principal })

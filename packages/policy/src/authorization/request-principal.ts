@@ -23,12 +23,12 @@ export function readPrincipal(value: string, issuers: Issuers): PrincipalPattern
   return slash < 0 ? { issuer: exact(value), subject: exact("") } : splitAt(value, slash)
 }
 
-/** A star is a wildcard at the start of an entry or, only where there is none, at its end. */
+/** A star is a wildcard at the start of an entry or, if there is none, at its end. */
 function hasWildcard(value: string): boolean {
   return value.startsWith("*") || value.endsWith("*")
 }
 
-/** Where the issuer of an entry without wildcard ends; -1 where the entry has no slash. */
+/** The end of the issuer in an entry without wildcard; -1 if the entry has no slash. */
 function issuerEnd(value: string, issuers: Issuers): number {
   const last = value.lastIndexOf("/")
   for (let at = last; at >= 0; at = at === 0 ? -1 : value.lastIndexOf("/", at - 1)) {
@@ -42,7 +42,10 @@ const splitAt = (value: string, slash: number): PrincipalPattern => ({
   subject: exact(value.slice(slash + 1)),
 })
 
-/** With a wildcard the last slash separates issuer and subject: a pattern can match several issuers. */
+/**
+ * In an entry with a wildcard, the last slash separates issuer and subject, because a pattern can match several
+ * issuers.
+ */
 function readWildcard(value: string): PrincipalPattern {
   if (value === "*") return { issuer: present, subject: present }
   const slash = value.lastIndexOf("/")
@@ -53,12 +56,12 @@ function readWildcard(value: string): PrincipalPattern {
   }
   const issuer = value.slice(0, slash)
   const subject = value.slice(slash + 1)
-  // With a star in front the subject is literal, even `*`: the systems whose policies we read do it so.
+  // After a leading star the subject is literal, even `*`, as in the other systems whose policies we read.
   if (value.startsWith("*")) return { issuer: parsePattern(issuer, "wildcard"), subject: exact(subject) }
   return { issuer: exact(issuer), subject: subject === "*" ? present : { kind: "prefix", text: subject.slice(0, -1) } }
 }
 
-/** Whether `wide` matches all that `narrow` does whichever issuers are named: an analysis may not know the workload. */
+/** Whether `wide` matches all that `narrow` matches for any set of issuers: an analysis may not know the workload. */
 export function principalCovers(wide: string, narrow: string): boolean {
   if (!hasWildcard(wide)) return !hasWildcard(narrow) && joined(wide) === joined(narrow)
   const outer = readWildcard(wide)
@@ -67,7 +70,7 @@ export function principalCovers(wide: string, narrow: string): boolean {
   )
 }
 
-/** Whether no token can match both, whichever issuers are named. */
+/** Whether no token can match both, for any set of issuers. */
 export function principalsApart(a: string, b: string): boolean {
   if (!hasWildcard(a) && !hasWildcard(b)) return joined(a) !== joined(b)
   return possibleReadings(a).every(one =>
@@ -77,7 +80,7 @@ export function principalsApart(a: string, b: string): boolean {
   )
 }
 
-/** An entry without wildcard is one pair of issuer and subject, of which the subject may be empty. */
+/** An entry without wildcard is one pair of issuer and subject; the subject may be empty. */
 const joined = (value: string): string => (value.includes("/") ? value : `${value}/`)
 
 function possibleReadings(value: string): readonly PrincipalPattern[] {

@@ -3,7 +3,7 @@
 
 import type { RuleRef } from "./rule.js"
 
-/** As it is told: by the name that the mesh gives it, else as `ruleName`. */
+/** The rule's name for people: the mesh's own name for it, or else `ruleName`. */
 export function ruleTitle(ref: RuleRef): string {
   return ref.alias ?? ruleName(ref)
 }

@@ -19,18 +19,18 @@ export interface RuleRef {
   readonly policy: PolicyRef
   /** Position in the policy's `rules`. */
   readonly rule: number
-  /** `ns[…]-policy[…]-rule[…]`, as logs and dashboards of other meshes know it. */
+  /** `ns[…]-policy[…]-rule[…]`, as in the logs and dashboards of other meshes. */
   readonly id: string
-  /** What people call it in a mesh whose rules have names of their own: `MeshConfig.dialect`. */
+  /** Its name in a mesh whose rules have names of their own: `MeshConfig.dialect`. */
   readonly alias?: string
   /** The external authorizer that a CUSTOM rule asks. */
   readonly provider?: string
 }
 
 export interface RuleParts {
-  /** Alternatives; none means any caller. */
+  /** Alternatives; an empty list means any caller. */
   readonly from: readonly Clause[]
-  /** Alternatives; none means any operation. */
+  /** Alternatives; an empty list means any operation. */
   readonly to: readonly Clause[]
   readonly when: Clause
 }
@@ -40,7 +40,7 @@ export class CompiledRule implements Candidate, RuleParts {
   readonly to: readonly Clause[]
   readonly when: Clause
   readonly needs: readonly Need[]
-  // A list with one alternative is no choice: its criteria must hold like any condition.
+  // A list with a single alternative is no choice: its criteria must hold like any condition.
   readonly #always: Clause
   readonly #choices: readonly AnyClause[]
 
@@ -63,7 +63,7 @@ export class CompiledRule implements Candidate, RuleParts {
     return true
   }
 
-  /** The rule's `from`, `to` and `when` as seen on a TCP connection, where HTTP fields mean nothing. */
+  /** The rule's `from`, `to` and `when` on a TCP connection, where HTTP fields have no meaning. */
   tcp(action: "ALLOW" | "DENY" | "AUDIT" | "CUSTOM"): CompiledRule | undefined {
     const clauses = [...this.from, ...this.to, this.when]
     if (!clauses.some(clause => clause.some(isHttpOnly))) return this
@@ -81,7 +81,7 @@ export class CompiledRule implements Candidate, RuleParts {
 
 const isHttpOnly = ({ attribute }: Criterion): boolean => attribute.httpOnly
 
-/** Alternatives of which one must hold; from a handful on they are indexed like rules. */
+/** Alternatives of which one must hold; if there are more than a few, they are indexed like rules. */
 class AnyClause {
   readonly #clauses: readonly Clause[]
   readonly #index: FirstMatch<ClauseCandidate> | undefined
@@ -112,7 +112,7 @@ class ClauseCandidate implements Candidate {
 
 const needsOf = (clause: Clause): readonly Need[] => clause.filter(({ negated }) => !negated)
 
-/** What every alternative needs: an attribute on which only some insist does not rule the others out. */
+/** The needs that all alternatives share: an attribute that only some need does not exclude the others. */
 function sharedNeeds(clauses: readonly Clause[]): readonly Need[] {
   const [first, ...others] = clauses.map(needsOf)
   const shared: Need[] = []
@@ -164,7 +164,7 @@ function fieldsClause(
 ): Clause {
   const lists: { readonly [field: string]: readonly string[] | undefined } = written ?? {}
   for (const field of Object.keys(lists)) {
-    // Validation rejects unknown fields; one that were left out would widen the rule.
+    // Validation rejects unknown fields; ignoring one would widen the rule.
     if (!Object.hasOwn(fields, positive(field))) throw new RangeError(`unknown field \`${field}\` at ${at}`)
   }
   const criteria: Criterion[] = []
@@ -184,7 +184,7 @@ interface Spelling {
 
 const spellingsOf = new WeakMap<Readonly<Record<string, Attribute>>, readonly Spelling[]>()
 
-/** Every field and its `not` field, in their order; made once, since sets have thousands of rules. */
+/** Every field and its `not` field, in order; computed once, since sets have thousands of rules. */
 function spellings(fields: Readonly<Record<string, Attribute>>): readonly Spelling[] {
   let known = spellingsOf.get(fields)
   if (known === undefined) {
@@ -210,7 +210,7 @@ function conditionClause(
   const attribute = attributes.condition(key)
   // Validation rejects unknown keys; no program is built with a condition that cannot be checked.
   if (attribute === undefined) throw new RangeError(`unknown attribute \`${key}\` at ${at}.key`)
-  // Likewise a condition that asks for nothing: as a criterion it would hold for everyone.
+  // The same applies to an empty condition: as a criterion it would always hold.
   if (values.length + notValues.length === 0) throw new RangeError(`neither values nor notValues at ${at}`)
   const criteria: Criterion[] = []
   if (values.length > 0) criteria.push(new Criterion(`${at}.values`, attribute, false, read(attribute, values)))

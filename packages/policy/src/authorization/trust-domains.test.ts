@@ -22,7 +22,7 @@ describe("expandPrincipal", () => {
   })
 })
 
-test("a trust domain of the mesh means all of them, another means itself", () => {
+test("expands a trust domain of the mesh to all of them, and no other", () => {
   expect(expandTrustDomain("td1", ["td2", "td1"])).toEqual(["td2", "td1"])
   expect(expandTrustDomain("td3", ["td2", "td1"])).toEqual(["td3"])
 })

@@ -10,14 +10,14 @@ import { tokenErrorText } from "../tokens/token-errors.js"
 import type { Answer } from "./trial.js"
 
 export interface StageAccount {
-  /** `custom` only where a CUSTOM policy applies. */
+  /** `custom` only if a CUSTOM policy applies. */
   readonly stage: "transport" | "path" | "token" | "custom" | "audit" | "deny" | "allow"
-  /** `depends`: an external authorizer is asked and may deny. */
+  /** `depends`: an external authorizer is asked and may deny the request. */
   readonly outcome: "passed" | "denied" | "depends" | "not reached"
   readonly why: string
 }
 
-/** All stages in their order. */
+/** All stages in order. */
 export function accountOf(answer: Answer): readonly StageAccount[] {
   const reached = REACHED[answer.stage] ?? 0
   const of = (at: number, stage: StageAccount["stage"], why: string, ends: boolean): StageAccount => {
@@ -36,7 +36,7 @@ export function accountOf(answer: Answer): readonly StageAccount[] {
   ]
 }
 
-/** By the stage that settled it, the last one that was reached. */
+/** By the stage that decided, which is the last one reached. */
 const REACHED: Readonly<Record<string, number>> = {
   transport: 0,
   path: 1,
@@ -112,7 +112,7 @@ function allowedBy(trace: Answer["trace"]): string {
   return rule === undefined ? "no ALLOW policy applies" : `${ruleTitle(rule)} matches`
 }
 
-/** The stage that settled it, in one line. */
+/** The stage that decided, in one line. */
 export function reasonOf(answer: Answer): string {
   const settled = answer.stage === "default" ? "allow" : answer.stage === "internal" ? "path" : answer.stage
   const why = accountOf(answer).find(({ stage }) => stage === settled)?.why ?? ""

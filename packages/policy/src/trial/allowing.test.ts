@@ -81,7 +81,7 @@ describe("the smallest change that allows a request", () => {
     expect(ask(documents, asked).change).toEqual(expected)
   })
 
-  it("always allows, whatever the policies", () => {
+  it("always allows the request, whatever the policies", () => {
     fc.assert(
       fc.property(
         policies,
@@ -117,7 +117,7 @@ describe("the account of a request", () => {
     expect(reasonOf(ask(documents, asked).answer)).toBe(reason)
   })
 
-  it("names every stage, and how far the request got", () => {
+  it("names every stage and how far the request got", () => {
     const { answer } = ask([naming(["https://i.example"])], { token: "abc" })
     expect(accountOf(answer).map(({ stage, outcome }) => `${stage} ${outcome}`)).toEqual([
       "transport passed",

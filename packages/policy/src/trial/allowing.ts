@@ -15,13 +15,13 @@ import { type Answer, Trial } from "./trial.js"
 
 export interface PolicyEdit {
   readonly rule: RuleRef
-  /** Within the document, as `spec.rules[0].to[0].operation.methods`. */
+  /** The path within the document, such as `spec.rules[0].to[0].operation.methods`. */
   readonly at: string
   readonly change: "add" | "remove"
   readonly value: string
 }
 
-/** Rules that are tried: the nearest come first, and a set may be large. */
+/** The number of rules that are tried, the nearest first: a set may be large. */
 const MAX_TRIED = 20
 
 export interface AllowingQuestion {
@@ -30,11 +30,11 @@ export interface AllowingQuestion {
   readonly mesh: MeshConfig
   readonly now: number
   readonly asked: AskedRequest
-  /** As `Trial` takes them. */
+  /** See `Trial`. */
   readonly keys?: KeySetLookup | undefined
 }
 
-/** Undefined where no such change was found, or none is needed. */
+/** Undefined if no such change was found, or none is needed. */
 export function smallestChange(
   question: AllowingQuestion,
   { trace, stage, attributes }: Answer,
@@ -58,7 +58,10 @@ export function smallestChange(
   return undefined
 }
 
-/** An exception of every DENY rule that matches, for the caller or, without one, for the path; then what ALLOW rules lack. */
+/**
+ * Adds an exception to every DENY rule that matches, for the caller or else for the path, and then what ALLOW rules
+ * lack.
+ */
 function spared(
   question: AllowingQuestion,
   { policies }: Trace,
@@ -93,12 +96,12 @@ function spared(
   return undefined
 }
 
-/** The alternatives that match; where there are none, one is to be made. */
+/** The matching alternatives; if there are none, a new one must be added. */
 function placesIn(clauses: RuleTrace["from"]): readonly number[] {
   return clauses.length === 0 ? [0] : clauses.flatMap(({ holds }, index) => (holds ? [index] : []))
 }
 
-/** What fails of the alternatives that come nearest. */
+/** The failures of the nearest alternatives. */
 function failuresOf({ from, to, when }: RuleTrace): readonly FailedCriterion[] {
   const nearest = (clauses: RuleTrace["from"]): readonly FailedCriterion[] => {
     const failing = clauses.map(({ criteria }) => criteria.filter(({ holds }) => !holds))
@@ -107,7 +110,7 @@ function failuresOf({ from, to, when }: RuleTrace): readonly FailedCriterion[] {
   return [...nearest(from), ...nearest(to), ...when.criteria.filter(({ holds }) => !holds)]
 }
 
-/** Undefined where the request has nothing that could be added. */
+/** Undefined if the request has no value that could be added. */
 function editFor(rule: RuleRef, { field, negated, values, actual }: FailedCriterion): PolicyEdit | undefined {
   const at = `spec.rules[${rule.rule}].${field}`
   if (actual === undefined) return undefined
@@ -116,7 +119,7 @@ function editFor(rule: RuleRef, { field, negated, values, actual }: FailedCriter
   return only === undefined || others.length > 0 ? undefined : { rule, at, change: "remove", value: only }
 }
 
-/** Of a header or claim of several values one is enough. */
+/** For a header or claim with several values, one is enough. */
 function firstOf(actual: string): string {
   if (!actual.startsWith("[")) return actual
   try {
@@ -131,7 +134,7 @@ function allows(question: AllowingQuestion, edits: readonly PolicyEdit[]): boole
   return answerWith(question, edits)?.verdict === "allow"
 }
 
-/** Undefined where the documents would not be valid: a value that the field does not take. */
+/** Undefined if the documents would be invalid because the field does not accept the value. */
 function answerWith(
   { documents, workload, mesh, now, asked, keys }: AllowingQuestion,
   edits: readonly PolicyEdit[],

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** What was asked about is no request; the message says why, in the words of who asked. */
+/** The described request is not a valid one; the message gives the reason in the user's terms. */
 export class AskedError extends Error {}

@@ -10,12 +10,12 @@ import { AskedError } from "./asked-error.js"
 export interface ReadHeaders {
   /** By lower-case name. */
   readonly lines: Map<string, string[]>
-  /** Of the `Host` among them. */
+  /** The value of the `Host` header. */
   readonly host: string | undefined
 }
 
 const NAME = new RegExp(FIELD_NAME)
-/** RFC 9110 section 5.5: control characters have no place in a field value. */
+/** RFC 9110 section 5.5: control characters are not allowed in a field value. */
 const CONTROL = /[^\t\x20-\x7e\x80-\uffff]/
 
 export function readHeaders(written: { readonly [name: string]: string | readonly string[] }): ReadHeaders {

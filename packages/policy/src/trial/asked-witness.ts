@@ -38,5 +38,5 @@ export function askedOf({
   }
 }
 
-/** Of a workload of which nothing is said. */
+/** The address of a workload about which nothing is known. */
 const ANY_ADDRESS = "10.0.0.1"

@@ -10,11 +10,11 @@ import { readHeaders } from "./asked-headers.js"
 
 export interface AskedToken {
   readonly claims: { readonly [name: string]: Claim }
-  /** Ended an hour ago. */
+  /** The token expired an hour ago. */
   readonly expired?: boolean
-  /** Signed with a key that no rule knows. */
+  /** The token is signed with a key that no rule knows. */
   readonly forged?: boolean
-  /** Where it stands; `Authorization: Bearer` if nothing is said. */
+  /** The header that contains it; `Authorization: Bearer` by default. */
   readonly header?: string
   readonly prefix?: string
   readonly param?: string
@@ -23,7 +23,7 @@ export interface AskedToken {
 
 export interface AskedRequest {
   readonly protocol?: "http" | "tcp"
-  /** Who calls, as policies write it: `cluster.local/ns/foo/sa/sleep`. Absent for a plaintext connection. */
+  /** The caller, as in policies: `cluster.local/ns/foo/sa/sleep`. Absent for a plaintext connection. */
   readonly from?: string
   readonly ip?: string
   /** The workload's own address. */
@@ -35,7 +35,7 @@ export interface AskedRequest {
   readonly host?: string | null
   readonly path?: string
   readonly headers?: { readonly [name: string]: string | readonly string[] }
-  /** Claims to be signed, or the text of a token as it is. */
+  /** Claims to be signed, or the exact text of a token. */
   readonly token?: AskedToken | string
 }
 
@@ -62,7 +62,7 @@ function address(text: string): IpAddress {
   return parsed
 }
 
-/** `signed` makes the text of a token that is given by its claims. */
+/** `signed` creates the text of a token that is described by its claims. */
 export function requestOf(
   asked: AskedRequest,
   hostOfWorkload: string,

@@ -5,7 +5,7 @@
 import type { AskedRequest } from "./asked.js"
 import { AskedError } from "./asked-error.js"
 
-/** Options with a value that leave the head alone. */
+/** Options with a value that do not affect the head. */
 const PASSED_WITH_VALUE = new Set(
   "-o --output -w --write-out -m --max-time --connect-timeout --cacert --capath --cert --key -E --retry --resolve --unix-socket -x --proxy --ciphers --tls-max --interface".split(
     " ",
@@ -31,7 +31,7 @@ const BODY = new Set([
 export function readCurl(line: string): AskedRequest {
   const words = shellWords(line)
   if (words[0] === "curl") words.shift()
-  // Not an object while it grows: `constructor` is a name like any other.
+  // A Map rather than an object, so that `constructor` is an ordinary name.
   const headers = new Map<string, string[]>()
   const header = (name: string, value: string): void => {
     const key = name.toLowerCase()
@@ -65,7 +65,7 @@ export function readCurl(line: string): AskedRequest {
   return { ...place, method: method ?? (body ? "POST" : "GET"), headers: Object.fromEntries(headers) }
 }
 
-/** A `Host` header wins over the URL's, as curl has it. */
+/** As in curl, a `Host` header takes precedence over the URL's host. */
 function placeOf(url: string, headers: Map<string, string[]>): Pick<AskedRequest, "host" | "path"> {
   const match = /^(?:([a-z]+):\/\/)?([^/?#]*)([^#]*)/i.exec(url)
   const named = match?.[2]?.replace(/^[^@]*@/, "") ?? ""
@@ -83,7 +83,7 @@ function addLine(line: string, header: (name: string, value: string) => void): v
   else if (line.endsWith(";")) header(line.slice(0, -1), "")
 }
 
-/** In words of browsers too: the console reads lines with this. */
+/** Does not use Node's `Buffer`, because the console parses lines with this too. */
 function basic(user: string): string {
   return `Basic ${btoa(String.fromCharCode(...new TextEncoder().encode(user)))}`
 }
@@ -92,7 +92,7 @@ function missing(option: string): never {
   throw new AskedError(`the option \`${option}\` of the curl line has no value`)
 }
 
-/** `--header=x` and `-XPUT` carry their value with them. */
+/** `--header=x` and `-XPUT` contain their value. */
 function parted(word: string): readonly [option: string, value: string | undefined] {
   const equals = word.indexOf("=")
   if (word.startsWith("--") && equals > 0) return [word.slice(0, equals), word.slice(equals + 1)]
@@ -100,7 +100,7 @@ function parted(word: string): readonly [option: string, value: string | undefin
   return [word, undefined]
 }
 
-/** As a shell parts a line: quotes, backslashes, and lines that go on after one. Nothing is expanded. */
+/** Splits a line like a shell: quotes, backslashes, and continued lines. Nothing is expanded. */
 export function shellWords(line: string): string[] {
   const words: string[] = []
   let word: string | undefined

@@ -7,7 +7,7 @@ import { isObject } from "../resources/field.js"
 import { AskedError } from "./asked-error.js"
 
 export interface EnvoyLine {
-  /** `outbound`: the line is the caller's. */
+  /** `outbound`: the caller's proxy wrote the line. */
   readonly direction: "inbound" | "outbound"
   readonly protocol: "http" | "tcp"
   readonly method: string | undefined
@@ -21,20 +21,20 @@ export interface EnvoyLine {
   readonly peer: string | undefined
   readonly sni: string | undefined
   readonly status: number | undefined
-  /** What the proxy decided; undefined where the line does not tell. */
+  /** The proxy's decision; undefined if the line does not show it. */
   readonly verdict: "allow" | "deny" | undefined
-  /** The rule by which it was denied, or `none` where no ALLOW rule matched; undefined where the line names none. */
+  /** The rule that denied the request, or `none` if no ALLOW rule matched; undefined if the line names none. */
   readonly rule: string | undefined
-  /** Those that Istio's formats have, lower case. */
+  /** The headers in Istio's formats, in lower case. */
   readonly headers: { readonly [name: string]: string }
   /** Milliseconds since the epoch. */
   readonly time: number | undefined
 }
 
-/** Longer ones are not written by a proxy whose headers are limited as Envoy's are. */
+/** A proxy with Envoy's limits on headers writes no longer lines. */
 const MAX_LINE = 256 << 10
 
-/** Undefined for a line of another kind; throws `AskedError` where it is Envoy's and cannot be used. */
+/** Undefined for a line of another kind; throws `AskedError` if it is Envoy's and cannot be used. */
 export function readEnvoyLine(line: string): EnvoyLine | undefined {
   if (line.length > MAX_LINE) throw new AskedError(`the line has more than ${MAX_LINE} characters`)
   const fields = /^\[\d/.test(line) ? fieldsOfText(line) : fieldsOfJson(line)
@@ -43,7 +43,7 @@ export function readEnvoyLine(line: string): EnvoyLine | undefined {
 
 type Fields = ReadonlyMap<string, string>
 
-/** The fields of Istio's default text format that are read, by their names in its JSON format. */
+/** The fields read from Istio's default text format, by their names in its JSON format. */
 const TEXT_FORMAT = new RegExp(
   [
     String.raw`^\[(?<start_time>[^\]]{1,40})\] "(?<method>\S+) (?<path>\S+) (?<protocol>\S+)"`,
@@ -65,7 +65,7 @@ function fieldsOfText(line: string): Fields {
   return new Map(Object.entries(found).filter(([, value]) => value !== "-"))
 }
 
-/** Undefined where the line is no JSON, or has none of the fields that are Envoy's alone. */
+/** Undefined if the line is not JSON, or has none of the fields that only Envoy writes. */
 function fieldsOfJson(line: string): Fields | undefined {
   let value: unknown
   try {
@@ -77,7 +77,7 @@ function fieldsOfJson(line: string): Fields | undefined {
   const fields = new Map<string, string>()
   for (const [name, field] of Object.entries(value)) {
     if (field === null || field === "-" || field === "") continue
-    // Envoy writes numbers as numbers or as text, by its version.
+    // Depending on its version, Envoy writes numbers as numbers or as text.
     if (typeof field === "string" || typeof field === "number") fields.set(name, String(field))
     else if (READ.has(name)) throw new AskedError(`the field \`${name}\` is neither text nor a number`)
   }
@@ -107,7 +107,7 @@ function lineOf(fields: Fields): EnvoyLine {
     port,
     source,
     destination,
-    // Several are written with commas; a certificate of the mesh has one.
+    // Several values are separated by commas; a certificate of the mesh has one.
     peer: fields.get("downstream_peer_uri_san")?.split(",")[0],
     sni: fields.get("requested_server_name"),
     status: status === 0 ? undefined : status,
@@ -123,7 +123,10 @@ function lineOf(fields: Fields): EnvoyLine {
   }
 }
 
-/** As Envoy's filters name a rejection; any other reply is the application's, or of a proxy that let the request in. */
+/**
+ * Recognises rejections by the names of Envoy's filters; other replies are the application's, after the proxy allowed
+ * the request.
+ */
 function verdictIn(fields: Fields, status: number | undefined): EnvoyLine["verdict"] {
   const details = fields.get("response_code_details") ?? fields.get("connection_termination_details") ?? ""
   if (/^(rbac_access_denied|jwt_authn_access_denied|ext_authz_denied|ext_authz_error)/.test(details)) return "deny"

@@ -369,7 +369,7 @@ describe("the mTLS mode", () => {
   }
   const ports = { portLevelMtls: { 80: { mode: "DISABLE" }, 90: { mode: "UNSET" }, 100: {} } }
 
-  // Of several, the last one is the oldest.
+  // If there are several, the last one is the oldest.
   type ModeCase = readonly [what: string, documents: readonly PeerAuthentication[], mode: string, port?: number]
   const cases: readonly ModeCase[] = [
     ["is permissive without policies", [], "PERMISSIVE"],
@@ -457,7 +457,7 @@ describe("a path", () => {
     ],
     ["/app//../admin", NONE, "/app/admin", "/app/admin", "/app/admin"],
     ["/app//../../admin", NONE, "/admin", "/admin", "/admin"],
-    // Not of Istio's tests, but of Envoy's answers: decoding must not complete an escape.
+    // Not from Istio's tests, but from Envoy's behaviour: decoding must not complete an escape.
     ["/%a%41", NONE, "/%25aA", "/%25aA", "/%25aA"],
     ["/%%41a", NONE, "/%25Aa", "/%25Aa", "/%25Aa"],
     ["/%%34%31", NONE, "/%2541", "/%2541", "/%2541"],

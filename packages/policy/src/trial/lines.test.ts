@@ -38,7 +38,7 @@ describe("a curl line", () => {
     expect(() => readCurl(line)).toThrow(message)
   })
 
-  it("any line is parsed or rejected", () => {
+  it("is parsed or rejected, whatever it contains", () => {
     fc.assert(
       fc.property(fc.string(), line => {
         try {
@@ -50,7 +50,7 @@ describe("a curl line", () => {
     )
   })
 
-  it("is parted as a shell would", () => {
+  it("is split like a shell would", () => {
     expect(shellWords(`a 'b c' "d \\"e" f\\ g ''`)).toEqual(["a", "b c", 'd "e', "f g", ""])
   })
 })
@@ -80,7 +80,7 @@ describe("a line of an access log", () => {
     expect(readLogLine(JSON.stringify(line))).toEqual(asked)
   })
 
-  it.each(["", "GET /", "[]", "{}"])("%j is none", line => {
+  it.each(["", "GET /", "[]", "{}"])("rejects %j", line => {
     expect(() => readLogLine(line)).toThrow("no line of an access log")
   })
 
@@ -122,7 +122,7 @@ describe("a line of Envoy's access log, as Istio writes it", () => {
     })
   })
 
-  it("is read as JSON, with the peer where it is written", () => {
+  it("is read as JSON, with the peer if it is logged", () => {
     const sni = "outbound_.8000_._.httpbin.foo"
     expect(readLogLine(written({}))).toEqual({ ...ASKED, from: "cluster.local/ns/foo/sa/sleep", sni })
     expect(readLogLine(written({ downstream_peer_uri_san: "-" }))).toEqual(ASKED)
@@ -174,7 +174,7 @@ describe("a line of Envoy's access log, as Istio writes it", () => {
     expect(() => readLogLine(line)).toThrow(message)
   })
 
-  it("is read or rejected, whatever a field contains", () => {
+  it("is read or rejected, whatever its fields contain", () => {
     const fields = fc.dictionary(fc.constantFrom(...Object.keys(JSON_LINE)), fc.oneof(fc.string(), fc.jsonValue()))
     fc.assert(
       fc.property(fields, fc.string(), (some, rest) => {

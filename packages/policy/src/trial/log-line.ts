@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses a line of a proxy's access log, ours or Envoy's, back into its request. Headers and tokens are not logged, so a
-// request that policies judge by those must be completed with flags.
+// Parses a line of a proxy's access log, Merlon's or Envoy's, back into its request. Headers and tokens are not logged,
+// so if policies use them, the request must be completed with flags.
 
 import { isObject } from "../resources/field.js"
 import type { AskedRequest } from "./asked.js"
@@ -40,7 +40,7 @@ function askedOf(line: EnvoyLine): AskedRequest {
     ...given("destinationIp", destination),
     ...(port !== undefined && { port }),
     ...(Object.keys(headers).length > 0 && { headers }),
-    // On plaintext there is no name of a server.
+    // A plaintext connection has no server name.
     ...(peer !== undefined && given("sni", sni)),
   }
 }

@@ -32,7 +32,7 @@ it("counts the calls that a change decides differently, by direction", () => {
   expect(touched([onlyA], [], seen({ path: "/b" }))).toEqual([{ from: "deny", to: "allow", shapes: 1, calls: 5 }])
 })
 
-it("judges identities, addresses, tokens and TCP as they were", () => {
+it("judges identities, addresses, tokens and TCP as recorded", () => {
   const principal = policy("p", { rules: [{ from: [{ source: { principals: ["cluster.local/ns/a/sa/b"] } }] }] })
   const issuer = policy("i", { rules: [{ from: [{ source: { requestPrincipals: ["https://i.example/*"] } }] }] })
   const { caller: _, method: __, path: ___, ...plain } = seen({ tls: false, address: "10.0.0.7", protocol: "tcp" })
@@ -42,6 +42,6 @@ it("judges identities, addresses, tokens and TCP as they were", () => {
   expect(touched([tokens], [tokens, issuer], seen({}))).toHaveLength(1)
 })
 
-it("counts none where none is given", () => {
+it("counts none if none is given", () => {
   expect(touched([], [onlyA])).toEqual([])
 })

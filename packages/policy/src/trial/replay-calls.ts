@@ -18,7 +18,7 @@ export interface TouchedCalls {
   readonly calls: number
 }
 
-/** `calls` of this workload alone. */
+/** `calls` are those of this workload. */
 export function touchedCalls(
   before: readonly PolicyDocument[],
   after: readonly PolicyDocument[],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An answer in the form that people and programs get, without what only the evaluation needs.
+// An answer in the form that people and programs get, without the parts that only the evaluation needs.
 
 import { ruleTitle } from "../authorization/rule-name.js"
 import { accountOf, type StageAccount } from "./account.js"
@@ -11,7 +11,7 @@ export interface AnswerSummary {
   readonly body: string | undefined
   readonly stages: readonly StageAccount[]
   readonly rule: string | undefined
-  /** What the verdict would be with Shadow policies enforced; absent where there are none. */
+  /** The verdict if shadow policies were enforced; absent if there are none. */
   readonly shadow: Answer["verdict"] | undefined
 }
 

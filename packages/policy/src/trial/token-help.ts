@@ -8,7 +8,7 @@ import type { TokenRule } from "../tokens/rule.js"
 import { parseToken, type Token } from "../tokens/token.js"
 import { type TokenError, tokenErrorText } from "../tokens/token-errors.js"
 
-/** `text`: the token, where it is known. `now` in seconds since the epoch. */
+/** `text`: the token, if it is known. `now` in seconds since the epoch. */
 export function tokenHelp(
   error: TokenError,
   text: string | undefined,
@@ -80,7 +80,7 @@ function list(texts: readonly (string | undefined)[]): string {
   return some.length === 0 ? "none" : some.join(", ")
 }
 
-/** A time that no calendar has is told as it is. */
+/** A time beyond the range of dates is shown as its number. */
 function date(seconds: number | undefined): string {
   if (seconds === undefined) return "an unknown time"
   const time = new Date(seconds * 1000)

@@ -22,15 +22,15 @@ import { type AskedRequest, type AskedToken, connectionOf, requestOf } from "./a
 export interface Answer {
   /** `depends`: allowed unless an external authorizer denies it. */
   readonly verdict: "allow" | "deny" | "depends"
-  /** The stage that settled it. */
+  /** The stage that decided. */
   readonly stage: Judgement["stage"]
-  /** Of the reply; absent where the application replies, or where the connection is closed without a word. */
+  /** The status of the reply; absent if the application replies, or if the connection is closed without a reply. */
   readonly status: number | undefined
   readonly body: string | undefined
   readonly mode: EffectiveMode
-  /** What the token stage said, where the request got so far. */
+  /** The result of the token stage, if the request reached it. */
   readonly authentication: Authentication | undefined
-  /** What authorization looked at, where the request got so far. */
+  /** The input of authorization, if the request reached it. */
   readonly attributes: Attributes | undefined
   readonly trace: Trace | undefined
   readonly rule: RuleRef | undefined
@@ -44,8 +44,8 @@ export class Trial {
   readonly #now: number
 
   /**
-   * `now` in seconds since the epoch. With `keys`, tokens are verified by the issuers' own keys, inline ones and those
-   * looked up; else keys are stood in for, and only tokens that are described by their claims can be good.
+   * `now` in seconds since the epoch. With `keys`, tokens are verified with the issuers' own keys, both inline ones and
+   * those looked up. Otherwise test keys replace them, and only tokens that are described by their claims can be valid.
    */
   constructor(
     documents: readonly PolicyDocument[],
@@ -104,7 +104,7 @@ export class Trial {
     }
   }
 
-  /** The token of a request as it would be sent. */
+  /** The text of the token as the request would carry it. */
   tokenText({ token }: AskedRequest): string | undefined {
     return token === undefined || typeof token === "string" ? token : this.#signed(token)
   }
@@ -116,7 +116,7 @@ export class Trial {
     return signedToken(key === undefined ? token : { ...token, key }, this.#now)
   }
 
-  /** The replay key of that issuer. */
+  /** The replay key of the issuer. */
   #keyFor(issuer: unknown): string | undefined {
     const rules = select("RequestAuthentication", this.#documents, this.#workload, this.#mesh).flatMap(
       ({ spec }) => spec.jwtRules ?? [],

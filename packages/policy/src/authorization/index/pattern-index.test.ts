@@ -6,14 +6,14 @@ import { PatternIndex } from "./pattern-index.js"
 
 const SYNTAXES: readonly PatternSyntax[] = ["literal", "wildcard", "path", "stars"]
 
-/** Few enough characters that patterns and texts meet, wide enough apart that tables of them change their form. */
+/** Few enough characters that patterns match texts, far enough apart that their tables change representation. */
 const characters = fc.constantFrom("a", "b", "~", "\u00e9", "\u4e2d", "\ud83d\ude00", "/")
 const pattern = fc
   .array(fc.oneof(characters, fc.constantFrom("*", "/{*}", "/{**}")), { minLength: 1, maxLength: 5 })
   .map(parts => parts.join(""))
 const text = fc.array(characters, { maxLength: 7 }).map(parts => parts.join(""))
 
-it("finds for a text exactly what each pattern by itself would", () => {
+it("finds exactly the patterns that match a text", () => {
   fc.assert(
     fc.property(
       fc.constantFrom(...SYNTAXES),
@@ -49,7 +49,7 @@ it("finds for a text exactly what each pattern by itself would", () => {
   )
 })
 
-it("stops at the first visit that says true", () => {
+it("stops at the first visit that returns true", () => {
   const index = new PatternIndex<string>(false)
   for (const written of ["a", "a*", "*a", "*"]) index.file(parsePattern(written, "wildcard"), () => written)
   const seen: string[] = []
@@ -57,7 +57,7 @@ it("stops at the first visit that says true", () => {
   expect(seen.length).toBe(2)
 })
 
-// Comparing each with each would not end before the test is given up.
+// Comparing every pair would exceed the test's timeout.
 it("finds one of thousands of patterns that differ in one character or share wildcards", () => {
   const codes = Array.from({ length: 20_000 }, (_, n) => n)
   const wide = new PatternIndex<number>(false)

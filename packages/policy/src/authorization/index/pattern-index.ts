@@ -7,24 +7,24 @@ import { RadixTree } from "./radix-tree.js"
 import { TemplateTrie } from "./template-trie.js"
 
 export class PatternIndex<V> {
-  // Most fields list one value: comparing with it is cheaper than hashing a text that is new with each request.
+  // Most fields have one value: comparing it is cheaper than hashing a text that is new with each request.
   #onlyText: string | undefined
   #onlyValue: V | undefined
   #exact: Map<string, V> | undefined
   #prefixes: RadixTree<V> | undefined
   #suffixes: RadixTree<V> | undefined
   #templates: TemplateTrie<V> | undefined
-  /** By what the text must begin with, then by the pattern as written. */
+  /** By literal prefix, then by the pattern as written. */
   #stars: RadixTree<Map<string, { readonly pieces: readonly string[]; readonly value: V }>> | undefined
   #present: V | undefined
   readonly #emptyIsPresent: boolean
 
-  /** `emptyIsPresent`: whether `*` takes an empty text, as it does for headers and not for other strings. */
+  /** `emptyIsPresent`: whether `*` matches an empty text, as it does for headers but not for other strings. */
   constructor(emptyIsPresent: boolean) {
     this.#emptyIsPresent = emptyIsPresent
   }
 
-  /** The value filed under this pattern, made on first use. */
+  /** The value stored under this pattern, created on first use. */
   file(pattern: Pattern, create: () => V): V {
     switch (pattern.kind) {
       case "exact":
@@ -52,7 +52,7 @@ export class PatternIndex<V> {
     }
   }
 
-  /** Visits what is filed under every pattern the text matches until one visit says true. */
+  /** Visits the values of every pattern that the text matches until one visit returns true. */
   match(text: string, visit: (value: V) => boolean): boolean {
     const exact = this.#exactly(text)
     if (exact !== undefined && visit(exact)) return true

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A compressed trie that finds, for a text, every stored key the text begins with (or, built backwards, ends with).
-// The cost follows the length of the text's matching part, not the number of keys.
+// A compressed trie that finds every stored key that is a prefix of a text (or, built in reverse, a suffix). The cost
+// depends on the length of the matching part of the text, not on the number of keys.
 
 interface Node<V> {
-  /** The characters between the parent and here, in the direction of the walk. */
+  /** The characters between the parent and this node, in the direction of the walk. */
   label: string
   value: V | undefined
   children: Children<V>
 }
 
-/** By first character. Most nodes have one child or none, which need no table. */
+/** By first character. Most nodes have at most one child and need no table. */
 type Children<V> = Node<V> | CharacterTable<Node<V>> | undefined
 
 const node = <V>(label: string, value?: V): Node<V> => ({ label, value, children: undefined })
@@ -22,7 +22,7 @@ export class RadixTree<V> {
     this.#backwards = direction === "suffixes"
   }
 
-  /** The value kept for exactly this key, made on first use. */
+  /** The value stored for exactly this key, created on first use. */
   entry(key: string, create: () => V): V {
     const text = this.#backwards ? reversed(key) : key
     let at = this.#root
@@ -42,7 +42,7 @@ export class RadixTree<V> {
     return at.value
   }
 
-  /** Visits the value of every key that is a prefix (suffix) of the text until one visit says true. */
+  /** Visits the value of every key that is a prefix (suffix) of the text until one visit returns true. */
   some(text: string, visit: (value: V) => boolean): boolean {
     const length = text.length
     let at = this.#root
@@ -70,7 +70,7 @@ function childAt<V>({ children }: Node<V>, code: number): Node<V> | undefined {
   return children.label.charCodeAt(0) === code ? children : undefined
 }
 
-/** Puts the child in the place of the one that began with the same character, if there was one. */
+/** Replaces the child that begins with the same character, if there is one. */
 function adopt<V>(parent: Node<V>, child: Node<V>): void {
   const code = child.label.charCodeAt(0)
   const { children } = parent
@@ -93,7 +93,7 @@ function split<V>(parent: Node<V>, child: Node<V>, length: number): Node<V> {
 
 const MAX_WIDTH = 128
 
-/** An array from the lowest to the highest character in use, as long as that is short; few cache lines per step. */
+/** An array from the lowest to the highest character in use, while that is short; it needs few cache lines per step. */
 class CharacterTable<V> {
   #lowest = 0
   #dense: (V | undefined)[] | undefined = []
@@ -109,7 +109,7 @@ class CharacterTable<V> {
     else this.#rebuild(this.#dense, code, value)
   }
 
-  /** At most once for each of the few characters that a dense table holds. */
+  /** Happens at most once for each of the few characters in a dense table. */
   #rebuild(dense: readonly (V | undefined)[], code: number, value: V): void {
     const codes = new Map([[code, value]])
     for (const [offset, existing] of dense.entries()) {
@@ -129,7 +129,7 @@ function commonLength(label: string, text: string, from: number): number {
   return length
 }
 
-// By code unit, as the walk goes: reversing by character would not meet it half-way through a surrogate pair.
+// By code unit, like the walk: reversing by character would break comparisons within surrogate pairs.
 function reversed(text: string): string {
   let result = ""
   for (let i = text.length - 1; i >= 0; i--) result += text[i]

@@ -6,12 +6,12 @@ import { RadixTree } from "./radix-tree.js"
 
 interface Node<V> {
   literal: { readonly segment: string; readonly node: Node<V> } | undefined
-  /** Further literals; most nodes have one, which needs no hashing. */
+  /** Further literals; most nodes have a single one, which needs no hashing. */
   literals: Map<string, Node<V>> | undefined
   one: Node<V> | undefined
-  /** A template ends here. */
+  /** The value of a template that ends here. */
   end: V | undefined
-  /** Templates that go on with `{**}` from here, by what must follow it; most nodes have one, which needs no tree. */
+  /** Templates that continue with `{**}`, by their tail; most nodes have a single one, which needs no tree. */
   many: Many<V> | undefined
   manyMore: RadixTree<Many<V>> | undefined
 }
@@ -34,7 +34,7 @@ export class TemplateTrie<V> {
   readonly #root = node<V>()
   readonly #ofUri: boolean
 
-  /** `ofUri`: of all its templates, see `Pattern`. */
+  /** `ofUri` applies to all its templates; see `Pattern`. */
   constructor(ofUri: boolean) {
     this.#ofUri = ofUri
   }
@@ -59,7 +59,7 @@ export class TemplateTrie<V> {
     return at.manyMore.entry(tail, () => ({ tail, value: create() })).value
   }
 
-  /** Visits the value of every template that the whole path matches until one visit says true. */
+  /** Visits the value of every template that matches the whole path until one visit returns true. */
   some(path: string, visit: (value: V) => boolean): boolean {
     return path.charCodeAt(0) === SLASH && (!this.#ofUri || isUriPath(path)) && walk(this.#root, path, 1, visit)
   }
@@ -94,7 +94,7 @@ function walk<V>(at: Node<V>, path: string, from: number, visit: (value: V) => b
   return one !== undefined && from < end && step(one, path, slash, visit)
 }
 
-/** Whether the tail begins behind the head; `{**}` takes whatever lies between. */
+/** Whether the tail starts after the head; `{**}` matches the text between them. */
 function reaches({ tail }: Many<unknown>, path: string, from: number): boolean {
   return path.length - tail.length >= from
 }

@@ -134,7 +134,9 @@ const rule: fc.Arbitrary<Rule> = fc.record(
   { requiredKeys: [] },
 )
 
-/** Rules of one field each, as most people write them; in numbers, so that the index has something to split. */
+/**
+ * Rules with one field each, like most rules in practice, and many of them, so that the index has something to split.
+ */
 const narrowRule: fc.Arbitrary<Rule> = fc.oneof(
   fc
     .tuple(principals, paths)
@@ -145,7 +147,7 @@ const narrowRule: fc.Arbitrary<Rule> = fc.oneof(
   texts.map(value => ({ when: [{ key: "request.auth.claims[groups]", values: [value] }] })),
 )
 
-/** Alternatives that do not ask about the same attribute, which an index must not split by either. */
+/** Alternatives that read different attributes, so that an index must not split by either of them. */
 const alternatives: fc.Arbitrary<Rule> = fc
   .array(
     fc.oneof(
@@ -244,7 +246,7 @@ const asked: fc.Arbitrary<Asked> = fc.record(
   { requiredKeys: [] },
 )
 
-/** As proxies of the mesh normalize them. */
+/** Requests normalized like those at proxies of the mesh. */
 export const requestsIn = (mesh: MeshConfig): fc.Arbitrary<Attributes> =>
   fc.oneof(
     { weight: 4, arbitrary: asked.map(request => httpRequest(request, mesh)) },

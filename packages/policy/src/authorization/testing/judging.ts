@@ -9,6 +9,6 @@ export const from = (source: Source): Rule => ({ from: [{ source }] })
 export const to = (operation: Operation): Rule => ({ to: [{ operation }] })
 export const when = (key: string, condition: Omit<Condition, "key">): Rule => ({ when: [{ key, ...condition }] })
 
-/** Whether an ALLOW policy of this one rule lets the request through, where these issuers are named. */
+/** Whether an ALLOW policy with this one rule allows the request, if RequestAuthentications name these issuers. */
 export const matches = (rule: Rule, asked: Asked, issuers: readonly string[] = [], config = mesh): boolean =>
   decide(compile([allow(rule), naming(issuers)], workload, config), httpRequest(asked, config)).verdict === "allow"

@@ -14,7 +14,7 @@ export interface NaiveVerdict {
   readonly rule: string | undefined
 }
 
-/** What decides besides documents and request: the mesh, and who is named as issuer. */
+/** The other inputs of a decision besides documents and request: the mesh, and the named issuers. */
 interface Known {
   readonly mesh: MeshConfig
   readonly issuers: readonly string[]
@@ -36,7 +36,7 @@ export function naiveDecide(
   return { verdict: allowed === undefined ? "deny" : "allow", stage: "allow", rule: allowed }
 }
 
-/** Compared by its result alone: the smallest id among all rules that match. */
+/** Only its result is compared: the smallest id among all rules that match. */
 export function naiveAudit(
   policies: readonly AuthorizationPolicy[],
   attributes: Attributes,
@@ -189,7 +189,9 @@ function text(pattern: string, value: string, emptyIsPresent: boolean): boolean 
   return value === pattern
 }
 
-/** `name.`, `name.:port` and `name.:port*` without the dot; neither a dot alone nor one behind a star is a name's. */
+/**
+ * `name.`, `name.:port` and `name.:port*` without the dot; a lone dot or one after a star does not belong to a name.
+ */
 function undotted(host: string): string {
   const [name = "", ...ports] = host.split(":")
   const isPort = ports.length === 0 || (ports.length === 1 && /^[0-9]*[*]?$/.test(ports[0] ?? ""))
@@ -209,7 +211,7 @@ function path(pattern: string, value: string): boolean {
   return new RegExp(`^${expression}$`, "s").test(value)
 }
 
-/** As Istio's control plane writes a template for Envoy. */
+/** As Istio's control plane translates a template for Envoy. */
 function istioPath(pattern: string, value: string): boolean {
   if (!pattern.includes("{*}") && !pattern.includes("{**}")) return text(pattern, value, false)
   const expression = escaped(pattern)

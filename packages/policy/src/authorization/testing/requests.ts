@@ -13,7 +13,7 @@ export interface Asked {
   readonly peer?: string
   readonly claims?: { readonly [name: string]: Claim }
   readonly method?: string
-  /** null for a request without one. */
+  /** null for a request without a host. */
   readonly host?: string | null
   readonly target?: string
   readonly headers?: { readonly [lowerCaseName: string]: readonly string[] }
@@ -70,7 +70,7 @@ function verifiedToken(claims: { readonly [name: string]: Claim }): NonNullable<
   return { issuer, subject, claims }
 }
 
-/** Rules that name these issuers and look where no token is, so that only the names count. */
+/** Rules that name these issuers but look where there is no token, so that only the names matter. */
 export function naming(
   issuers: readonly string[],
   enforcement: "Enforce" | "Shadow" = "Enforce",
