@@ -43,13 +43,13 @@ export const FORMAT = "merlon.dev/certificate/2"
 type Sets = readonly (readonly Policy[])[]
 
 export interface Checked {
-  /** What the certificate proves, a line for each answer. */
+  /** What the certificate proves, one line for each answer. */
   readonly proved: readonly string[]
-  /** What it says of mesh and workloads, which nothing here can confirm. */
+  /** What it says about mesh and workloads, which cannot be confirmed here. */
   readonly assumed: readonly string[]
 }
 
-/** `sets`: the policies of each side, which are all that there are. Throws `Invalid` where the certificate is not valid. */
+/** `sets`: all existing policies of each side. Throws `Invalid` if the certificate is not valid. */
 export function checkCertificate(written: string, sets: Sets, maxSteps = MAX_STEPS): Checked {
   startSpending(maxSteps)
   return within("", () => checkAnswers(written, sets))
@@ -94,7 +94,7 @@ function checkDigests(said: ReadonlyMap<string, string>, set: readonly Policy[])
   }
 }
 
-/** Another mesh has kinds of the same names. */
+/** Another mesh has kinds with the same names. */
 function checkVersions(set: readonly Policy[], { dryRun }: Mesh): void {
   const served = ["v1alpha3", "v1beta1", "v1"].map(version => `security.${dryRun.split("/")[0]}/${version}`)
   for (const { apiVersion, kind, name } of set) oneOf(apiVersion, served, `${kind} ${name}`)
@@ -110,7 +110,7 @@ function meshOf(value: unknown): Mesh {
     rootNamespace: text(read.rootNamespace, "mesh.rootNamespace"),
     trustDomain: text(read.trustDomain, "mesh.trustDomain"),
   }
-  // Another annotation would make a policy with it one in shadow mode.
+  // With another annotation, policies that have it would be in shadow mode.
   if (!mesh.rootNamespace.endsWith("-system")) throw new Invalid("mesh.rootNamespace is no root namespace")
   if (!/^[a-z0-9.-]+\/dry-run$/.test(mesh.dryRun)) throw new Invalid("mesh.dryRun is no name of that annotation")
   return mesh
@@ -133,7 +133,7 @@ interface Round {
   readonly stages: readonly Stages[]
 }
 
-/** The fields of each kind, beside `kind`, `proofs` and `workloads`. */
+/** The fields of each kind, in addition to `kind`, `proofs` and `workloads`. */
 const KINDS: { readonly [kind: string]: readonly string[] } = {
   compare: ["changes"],
   invariant: ["broken", "holds", "invariant", "rule"],
@@ -146,7 +146,7 @@ const KINDS: { readonly [kind: string]: readonly string[] } = {
 class Answer {
   readonly #answer: Fields
   readonly #proofs: Map<string, unknown>
-  /** As they are written. */
+  /** In their original form. */
   readonly workloads: readonly unknown[]
   readonly #workloads: readonly Workload[]
   readonly #workload: Workload
@@ -169,7 +169,7 @@ class Answer {
     this.#workload = first
   }
 
-  /** What it says, in words. */
+  /** Returns the checked statement in words. */
   check(): string {
     const said = this.#said()
     for (const unused of this.#proofs.keys()) throw new Invalid(`the proof \`${unused}\` is of nothing that is claimed`)
@@ -212,7 +212,7 @@ class Answer {
     }
   }
 
-  /** The suggested policy, as if it were enforced. */
+  /** The suggested policy as if it were enforced. */
   #suggested(change: Fields = {}): Policy {
     const policy = readPolicy(this.#answer.policy, "default")
     if (policy === undefined || actionOf(policy) !== "ALLOW") throw new Invalid("it suggests no ALLOW policy")
@@ -228,7 +228,7 @@ class Answer {
     return `${namespace}/${name}`
   }
 
-  /** What applies to the workloads, of which all must have the same. */
+  /** The policies that apply to the workloads, which must be the same for all of them. */
   #ask(sets: Sets): readonly Side[] {
     const sidesOf = (workload: Workload) => sets.map(set => sideOf(set, workload, this.mesh))
     const keyOf = ({ ports }: Workload, sides: readonly Side[]) =>
@@ -281,7 +281,10 @@ class Answer {
       throw new Invalid(`the request does not come to \`${String(outcome)}\``)
   }
 
-  /** Each change is real, and no request changes in a direction that no change has. `only`: of all outcomes after. */
+  /**
+   * Each change is real, and no request changes in a direction that is not listed. `only`: this one of the outcomes
+   * after.
+   */
   #compared(sets: Sets, changes: unknown, only?: Outcome): string {
     const [same, other] = this.#ask(sets).map(({ policies }) => policies.map(({ digest }) => digest).join())
     const all = list(changes, "changes")
@@ -348,7 +351,9 @@ class Answer {
     return `${said} holds`
   }
 
-  /** What is asked about and allowed matches the rule of one of the ways; each way has a request that shows it. */
+  /**
+   * Every request that is asked about and allowed matches the rule of one of the ways; each way has an example request.
+   */
   #reach(set: readonly Policy[]): string {
     const { asked, ways } = this.#answer
     checkModelled(this.#ask([set]), [asked], this.mesh, true)
@@ -382,7 +387,7 @@ class Answer {
     return `requests of ${canonical(asked)} are allowed ${by}`
   }
 
-  /** Without the rules nothing is decided differently. */
+  /** Nothing is decided differently without the rules. */
   #unused(set: readonly Policy[]): string {
     const rules = texts(this.#answer.rules, "rules")
     const gone = new Set(rules)

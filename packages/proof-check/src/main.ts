@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `proof-check CERTIFICATE --policies PATH`: exit code 0 if it is valid, 3 if not, 2 if it was called wrongly.
+// `proof-check CERTIFICATE --policies PATH`: exit code 0 if the certificate is valid, 3 if not, 2 for wrong usage.
 
 import { readdirSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
@@ -29,7 +29,7 @@ function policiesIn(path: string, namespace: string): readonly Policy[] {
   return documentsIn(readFileSync(path, "utf8"), path).flatMap(document => readPolicy(document, namespace) ?? [])
 }
 
-/** On one line, without characters that could make it read otherwise. */
+/** Prints on one line, without characters that could change how it is displayed. */
 const print = (line: string): void =>
   console.log(line.replace(/[^ -~]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`))
 
@@ -71,7 +71,7 @@ try {
 } catch (error) {
   const isUsage = error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS")
   if (isUsage) console.error(`${error.message}\n\n${USAGE}`)
-  // Fail closed: an error while checking proves nothing valid.
+  // Fail closed: after an error during the check, the certificate is not valid.
   else print(`not valid: ${error instanceof Error ? error.message : String(error)}`)
   process.exitCode = error instanceof Invalid ? 3 : 2
 }

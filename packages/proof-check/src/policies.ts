@@ -57,7 +57,7 @@ export interface TokenRule {
   readonly locations: readonly string[]
   readonly required: boolean
   readonly delimited: readonly string[]
-  /** Lower-case names of the headers that it reads or writes. */
+  /** Names of the headers that it reads or writes, in lower case. */
   readonly headers: readonly string[]
 }
 
@@ -69,7 +69,7 @@ const SPECS: { readonly [kind: string]: readonly string[] } = {
   PolicyInvariant: [...SCOPE, "never", "always"],
 }
 
-/** A document of a security kind; undefined of any other kind. */
+/** A document of a security kind; undefined for any other kind. */
 export function readPolicy(document: unknown, ownNamespace: string): Policy | undefined {
   const { apiVersion, kind, metadata, spec: written } = (document ?? {}) as Fields // a name that is missing is no security kind
   if (typeof kind !== "string" || !Object.hasOwn(SPECS, kind)) return undefined
@@ -109,7 +109,10 @@ function isShadow({ kind, annotations, spec }: Policy, { dryRun }: Mesh): boolea
   return spec.enforcement === "Shadow" || isDry
 }
 
-/** A Service has its workloads, a Gateway or a route the authorizers whose label names it. */
+/**
+ * Whether the target selects the workload: a Service selects its workloads, a Gateway or a route the authorizers with
+ * its label.
+ */
 function isBehind(ref: unknown, { services, labels }: Workload, { dryRun }: Mesh): boolean {
   const { group = "", kind, name } = fields(ref, "targetRefs", ["group", "kind", "name"])
   const target = text(name, "targetRefs")
@@ -118,11 +121,11 @@ function isBehind(ref: unknown, { services, labels }: Workload, { dryRun }: Mesh
   const label = oneOf(kind, ["Gateway", "HTTPRoute", "GRPCRoute"], "targetRefs")
     .replace("Route", "-route")
     .toLowerCase()
-  // Both names start with the domain of the mesh.
+  // Both names start with the mesh's domain.
   return target !== "" && labels.get(dryRun.replace(/[^/]*$/, label)) === target
 }
 
-/** Undefined where it says nothing about the workload. */
+/** Undefined if the policy does not apply to the workload. */
 export function scopeOf({ kind, namespace, name, spec }: Policy, workload: Workload, mesh: Mesh): string | undefined {
   spend(1)
   const isLocal = namespace === workload.namespace
@@ -134,20 +137,20 @@ export function scopeOf({ kind, namespace, name, spec }: Policy, workload: Workl
   const labels = pairs(fields(spec.selector ?? {}, `${name}.selector`, ["matchLabels"]).matchLabels, name)
   const isRoot = namespace === mesh.rootNamespace
   if (!(isLocal || isRoot) || labels.some(([label, value]) => workload.labels.get(label) !== value)) return undefined
-  // A PeerAuthentication of the root namespace is without a selector, or ignored.
+  // A PeerAuthentication of the root namespace that has a selector is ignored.
   if (kind === "PeerAuthentication" && isRoot) return labels.length > 0 ? undefined : "mesh"
   return labels.length > 0 ? "workload" : "namespace"
 }
 
 const byText = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1)
 
-/** What is enforced on the workload, the oldest first. */
+/** The policies that are enforced on the workload, the oldest first. */
 export const applying = (policies: readonly Policy[], workload: Workload, mesh: Mesh): readonly Policy[] =>
   policies
     .filter(one => one.kind !== "PolicyInvariant" && !isShadow(one, mesh) && scopeOf(one, workload, mesh) !== undefined)
     .sort((a, b) => a.created - b.created || byText(a.name, b.name) || byText(a.namespace, b.namespace))
 
-/** The mode of each port that has one of its own, and of all others under "". */
+/** The mode of each port that has its own, and that of all others under "". */
 export function modesOf(policies: readonly Policy[], workload: Workload, mesh: Mesh): ReadonlyMap<string, string> {
   const peers = policies.filter(({ kind }) => kind === "PeerAuthentication")
   const modes = new Map([["", "PERMISSIVE"]])
@@ -222,7 +225,7 @@ function locationsOf(rule: Fields, name: string): readonly (readonly string[])[]
       ]
 }
 
-/** A fetched key set counts as one key; each inline key counts by its contents. */
+/** A fetched key set counts as one key; each inline key is identified by its contents. */
 function keysOf({ jwks, jwksUri, caBundle }: Fields, issuer: string | undefined, name: string): readonly string[] {
   const digest = (of: string) => createHash("sha256").update(of)
   if (jwks === undefined) {
@@ -230,7 +233,7 @@ function keysOf({ jwks, jwksUri, caBundle }: Fields, issuer: string | undefined,
     return [`fetched ${JSON.stringify([issuer ?? "", jwksUri ?? "", ...authorities])}`]
   }
   return list(fields(JSON.parse(text(jwks, name)), name).keys, `${name}.jwks`).map(key => {
-    // Of a set without any usable key no token is good, which is not followed here: each must be usable.
+    // No token is valid for a set without any usable key. That is not modelled here, so each key must be usable.
     if (!isUsable(fields(key, name))) throw new Invalid(`${name} has a key that is not read here`)
     return `inline ${digest(JSON.stringify(key)).digest("hex").slice(0, 16)}`
   })

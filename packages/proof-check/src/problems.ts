@@ -22,7 +22,7 @@ export interface Problem {
   readonly bans: readonly Region[]
 }
 
-/** What applies to one workload, of one set of policies. */
+/** The policies of one set that apply to one workload. */
 export interface Side {
   readonly policies: readonly Policy[]
   readonly modes: ReadonlyMap<string, string>
@@ -32,7 +32,7 @@ export interface Side {
 export interface Stages {
   readonly transport: readonly Region[]
   readonly missing: readonly Region[]
-  /** Of each token rule that may accept the token; undefined without one. */
+  /** For each token rule that may accept the token; undefined without a token. */
   readonly good: readonly Region[] | undefined
   readonly deny: readonly Region[]
   readonly allow: readonly Region[]
@@ -56,7 +56,7 @@ export const givenOf = (sides: readonly Side[], { ports }: Workload, { paths }: 
 
 const looksAt = ({ locations }: TokenRule, token: string): boolean => locations.includes(token)
 
-/** A location stands for all at which the same rules look, by the name that is first. */
+/** A location stands for all locations at which the same rules look; the first name is used. */
 export function framesOf(sides: readonly Side[]): readonly Frame[] {
   const rules = sides.flatMap(({ tokens }) => tokens)
   const places = new Map<string, string>()
@@ -138,13 +138,13 @@ export const joined = (...all: readonly Problem[]): Problem => ({
   bans: all.flatMap(one => one.bans),
 })
 
-/** What every request of the frame is. */
+/** What holds for every request of the frame. */
 export const givenNeeds = ({ token }: Frame): Problem["needs"] =>
   token === "preflight" ? [[region("given", [[condition("method", false, exactly("OPTIONS"))]])]] : []
 
 /**
- * The model has one token in a request, and headers that callers choose. INVARIANT: it holds every request, as far as rules
- * see it, of policies that pass here. `ofAll`: also requests with two tokens.
+ * The model has one token in a request, and headers that callers choose. INVARIANT: for policies that pass this check,
+ * the model contains every request as far as rules see it. `ofAll`: including requests with two tokens.
  */
 export function checkModelled(sides: readonly Side[], asked: readonly unknown[], mesh: Mesh, ofAll: boolean): void {
   const rules = sides.flatMap(({ tokens }) => tokens)
@@ -154,7 +154,7 @@ export function checkModelled(sides: readonly Side[], asked: readonly unknown[],
   const touched = new Set(rules.flatMap(({ headers }) => headers.map(fold)))
   if (rules.length > 0) for (const name of ["origin", "access-control-request-method", "cookie"]) touched.add(name)
   if (mesh.proxies > 0) touched.add("x-forwarded-for")
-  // What the proxy says itself no token changes.
+  // The proxy sets these headers itself, so no token changes them.
   for (const name of ["x-forwarded-proto", CLIENT_CERT]) touched.delete(name)
   const own = `x-${mesh.rootNamespace.replace(/-system$/, "")}-`
   for (const [, key = '""'] of names.matchAll(/"key":("(?:[^"\\]|\\.)*")/g)) {
@@ -177,14 +177,14 @@ export function checkModelled(sides: readonly Side[], asked: readonly unknown[],
     if (tokens.some(rule => rule.required && new Set(rule.locations).size < all.size))
       throw new Invalid("a token is required in one place while others are accepted elsewhere")
   }
-  // Rules are asked by issuer; of one issuer, in their order.
+  // Rules are evaluated by issuer; rules of one issuer in their order.
   const acceptance = ({ tokens }: Side) =>
     [...tokens]
       .sort((a, b) => Buffer.compare(Buffer.from(a.issuer ?? ""), Buffer.from(b.issuer ?? "")))
       .map(rule => JSON.stringify({ ...rule, label: "", headers: [], locations: [...rule.locations].sort() }))
   const different = new Set(sides.map(side => JSON.stringify([...new Set(acceptance(side))])))
   const readsTokens = /"(notR|r)equestPrincipals"|"key":"request\.auth\./.test(names)
-  // Two tokens may meet what is required on both sides, of which one meets only one.
+  // Two tokens may meet the requirements of both sides while one token meets only one of them.
   if (different.size > 1 && (readsTokens || rules.some(({ required }) => required)))
     throw new Invalid("requests that carry two tokens are not modelled")
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strict reading. A field that is not known here could change what a policy means, so it is never skipped.
+// Strict reading. An unknown field could change what a policy means, so none is ever skipped.
 
 import { parseAllDocuments } from "yaml"
 
@@ -7,7 +7,7 @@ export class Invalid extends Error {
   override readonly name = "Invalid"
 }
 
-/** Says where it failed. Whatever goes wrong, nothing is valid. */
+/** Adds the place to an error. Any error makes the certificate invalid. */
 export function within<T>(where: string, check: () => T): T {
   try {
     return check()
@@ -21,7 +21,7 @@ export type Fields = { readonly [name: string]: unknown }
 export const MAX_STEPS = 200_000_000
 let left = MAX_STEPS
 
-/** Counts work. A certificate is hostile input, and must not keep its reader busy for hours. */
+/** Counts work. A certificate is untrusted input and must not keep its reader busy for hours. */
 export function spend(steps: number): void {
   left -= steps
   if (left < 0) throw new Invalid("checking it takes too many steps; certify fewer workloads at once")
@@ -48,7 +48,7 @@ export function text(value: unknown, where: string): string {
   return value
 }
 
-/** A name of Kubernetes: nothing in it could be taken for what stands around it. */
+/** A Kubernetes name: nothing in it can be confused with the text around it. */
 export function dnsName(value: unknown, where: string): string {
   const name = text(value, where)
   if (!/^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/.test(name)) throw new Invalid(`${where}: ${canonical(name)} is no name`)
@@ -64,7 +64,7 @@ export function oneOf<T>(value: unknown, choices: readonly T[], where: string): 
 export const texts = (value: unknown, where: string): readonly string[] =>
   value === undefined ? [] : list(value, where).map(one => text(one, where))
 
-/** A map of texts, as labels. */
+/** A map of texts, such as labels. */
 export const pairs = (value: unknown, where: string): readonly (readonly [string, string])[] =>
   Object.entries(fields(value ?? {}, where)).map(([name, one]) => [name, text(one, where)])
 
@@ -74,13 +74,13 @@ export function integer(value: unknown, where: string, least: number, most: numb
   return value
 }
 
-/** A port as a policy names it. */
+/** A port in a policy. */
 export function port(value: string, where: string): string {
   if (!/^\d{1,5}$/.test(value) || Number(value) > 65_535) throw new Invalid(`${where}: \`${value}\` is no port`)
   return String(Number(value))
 }
 
-/** As YAML 1.2, whatever the text says: `%YAML 1.1` would change what values mean, and so would a tag that is not known. */
+/** Always parsed as YAML 1.2: `%YAML 1.1` or an unknown tag would change the meaning of values. */
 export function documentsIn(yaml: string, where: string): readonly unknown[] {
   const documents = parseAllDocuments(yaml, { schema: "core", version: "1.2", merge: false, stringKeys: true })
   return ("empty" in documents ? [] : documents).flatMap(document => {
@@ -89,7 +89,10 @@ export function documentsIn(yaml: string, where: string): readonly unknown[] {
   })
 }
 
-/** Of a plain list, or of one of Kubernetes (an object without a name whose kind ends in `List`), also when nested. */
+/**
+ * The items of a plain list or of a Kubernetes list (an object without a name whose kind ends in `List`), also when
+ * nested.
+ */
 function itemsOf(value: unknown, where: string): readonly unknown[] {
   if (Array.isArray(value)) return value.flatMap(item => itemsOf(item, where))
   const { apiVersion, items, kind, metadata } = (value ?? {}) as Fields // what is missing is undefined
@@ -100,7 +103,7 @@ function itemsOf(value: unknown, where: string): readonly unknown[] {
   return items.flatMap(item => itemsOf(whole(item), where))
 }
 
-/** JSON with sorted names and no blanks. */
+/** JSON with sorted names and without whitespace. */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`
   if (typeof value !== "object" || value === null) return JSON.stringify(value)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows a proof that no request solves a problem. A proof is a case split over the values of attributes; each leaf names a
-// need that cannot be met any more, or a ban that holds. That the cases cover every value is computed here, not read.
+// Follows a proof that no request solves a problem. A proof is a case split over the values of attributes; each leaf
+// names a need that cannot be met any more, or a ban that holds. This program computes itself that the cases cover
+// every value.
 
 import type { Problem } from "./problems.js"
 import { fields, Invalid, integer, list, spend, text, texts } from "./read.js"
@@ -11,7 +12,7 @@ import { type Condition, classes, doMeet, type Given, holds, isSeveral, readValu
 type Needs = Problem["needs"]
 type Assigned = ReadonlyMap<string, Value>
 
-/** Of a condition whose attribute has no value, nothing is known. */
+/** Nothing is known about a condition whose attribute has no value yet. */
 const is = (wanted: boolean, one: Condition, assigned: Assigned): boolean => {
   const value = assigned.get(one.attribute)
   return value !== undefined && holds(one, value) === wanted
@@ -22,7 +23,7 @@ export const isCertain = ({ groups }: Region, assigned: Assigned): boolean =>
 
 const sizeOf = ({ groups }: Region): number => groups.reduce((sum, parts) => sum + 1 + (parts.length >> 4), 1)
 
-/** Without parts that do not count, and without regions of which a group has none left. */
+/** Removes parts that do not count, and regions with a group that has no parts left. */
 function narrowed(needs: Needs, counts: (part: Part) => boolean): Needs {
   const narrow = (region: Region): readonly Region[] => {
     spend(sizeOf(region))
@@ -38,11 +39,11 @@ const conditionsOf = (regions: readonly Region[], attribute: string): readonly C
     groups.flat().flatMap(({ conditions }) => conditions.filter(one => one.attribute === attribute)),
   )
 
-/** The needs, each instead of one of its regions; what contradicts it at once is left out. */
+/** The needs, in which `region` replaces `need`. */
 const instead = (needs: Needs, need: readonly Region[], region: Region): Needs =>
   needs.map(own => (own === need ? [region] : own))
 
-/** Without what contradicts a need that leaves no choice: one of its values every solution has. */
+/** Removes what contradicts a need that leaves no choice: every solution has one of its values. */
 function possible(needs: Needs): Needs {
   const musts = new Map<string, (readonly Pattern[])[]>()
   for (const parts of needs.flatMap(need => (need.length === 1 ? (need[0]?.groups ?? []) : []))) {
@@ -60,8 +61,8 @@ function possible(needs: Needs): Needs {
 const MAX_CASES = 64
 
 /**
- * `proof`: `{ covered, nodes }`, or `{ cases, need }`, which proves it for each region of one need. None is needed where needs
- * contradict each other at first sight, for each region of one of them. `regions`: by label.
+ * `proof`: `{ covered, nodes }`, or `{ cases, need }`, which proves it for each region of one need. No proof is needed
+ * if the needs contradict each other directly, for each region of one of them. `regions`: by label.
  */
 export function checkRefuted(
   { needs: all, bans }: Problem,
@@ -127,7 +128,10 @@ class Refutation {
     return ban
   }
 
-  /** Each group of the ban has a part of which every condition is one of the region, or holds of every value. */
+  /**
+   * Whether each group of the ban has a part whose conditions each are a condition of the region or hold for every
+   * value.
+   */
   #covers(ban: Region, { groups }: Region): boolean {
     const own = new Set(
       groups.flatMap(([part, ...others]) => (others.length > 0 ? [] : (part?.conditions ?? []))).map(({ key }) => key),
@@ -140,7 +144,9 @@ class Refutation {
     )
   }
 
-  /** The bans on which it rests. INVARIANT: no request solves the needs and avoids those bans with these values. */
+  /**
+   * The bans that the proof relies on. INVARIANT: no request solves the needs and avoids those bans with these values.
+   */
   #visit(at: number, before: Needs, assigned: Assigned): ReadonlySet<Region> {
     spend(1)
     const needs = narrowed(before, part => canHold(part, assigned))
@@ -156,7 +162,7 @@ class Refutation {
     }
     if (kind !== "split" || more.length > 0) throw new Invalid(`node ${at} is of a kind that is not known`)
     if (needs.some(need => need.length === 0)) return new Set()
-    // Where the same is open as at an earlier visit, the same follows.
+    // If the open parts are the same as at an earlier visit, so is the result.
     const open = (regions: readonly Region[]): string => {
       const partsOf = ({ groups }: Region) => groups.flat().filter(part => canHold(part, assigned))
       const asks = ({ conditions }: Part) => conditions.map(one => (assigned.has(one.attribute) ? "" : "?"))
@@ -200,11 +206,12 @@ class Refutation {
       return { as, forbidding: conditionsOf(alive, attribute) }
     })
     const isFatal = (value: Value) => fatal.some(ban => isCertain(ban, new Map(assigned).set(attribute, value)))
-    // So is then every larger set of values.
+    // Then the same is true for every larger set of values.
     const lasting = fatal.filter(ban => conditionsOf([ban], attribute).every(one => !one.negated))
     const isDoomed = (value: Value) => lasting.some(ban => isCertain(ban, new Map(assigned).set(attribute, value)))
     for (const value of this.#values(attribute, wanting, conditionsOf([...used], attribute), isDoomed)) {
-      // A solution with this value would be one with the case's, which solves no less and is forbidden no more.
+      // Any solution with this value would also be one with the value of the case, which meets as much and is banned no
+      // more.
       const isCovered = proved.some(
         ({ as, forbidding }) =>
           wanting.every(one => holds(one, as) || !holds(one, value)) &&
@@ -216,7 +223,7 @@ class Refutation {
     return used
   }
 
-  /** One value for every way in which the conditions can hold. */
+  /** One value for each combination of conditions that can hold. */
   #values(
     attribute: string,
     wanting: readonly Condition[],
@@ -230,7 +237,7 @@ class Refutation {
       this.given,
     )
     if (!isSeveral(attribute)) return all
-    // Of several values only those count that help: any other meets no need, and avoids no ban.
+    // In a multi-valued attribute only helpful values count: any other meets no need and avoids no ban.
     const helpful = [...wanting.filter(one => !one.negated), ...forbidding.filter(one => one.negated)]
     const sets: (readonly string[])[] = [[]]
     const seen = new Set<string>()

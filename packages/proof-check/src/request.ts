@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request that a certificate shows, judged as it is (docs/semantics.md, "Stages and status codes").
+// Judges a request that a certificate shows (docs/semantics.md, "Stages and status codes").
 
 import type { Problem, Side } from "./problems.js"
 import { fields, Invalid, text, texts } from "./read.js"
@@ -7,13 +7,13 @@ import { isCertain } from "./refute.js"
 import { CLIENT_CERT, type Frame, type Region } from "./rules.js"
 import { type Given, isPossible, isSeveral, readValue, type Value } from "./values.js"
 
-/** What follows from more than the values that a certificate shows. */
+/** Attributes that depend on more than the values that a certificate shows. */
 const UNFOLLOWED = [
   ...[":path", "connection", CLIENT_CERT].map(name => `header ${name}`),
   ...["exp", "nbf", "iat"].map(name => `claim ["${name}"]`),
 ]
 
-/** With these headers it is a CORS preflight, of which no token is read. */
+/** With these headers the request is a CORS preflight, whose token is not read. */
 const PREFLIGHT = ["header origin", "header access-control-request-method"]
 
 export class Shown {
@@ -21,13 +21,13 @@ export class Shown {
   readonly #values = new Map<string, Value>()
   readonly #given: Given
 
-  /** Throws where there can be no such request. */
+  /** Throws if no such request can exist. */
   constructor(request: unknown, sides: readonly Side[], given: Given) {
     this.#given = given
     const { http, token, values } = fields(request, "request", ["http", "token", "values"])
     for (const [attribute, value] of Object.entries(fields(values, "values")))
       this.#values.set(attribute, readValue(value, attribute))
-    // As it is sent; rules ignore one dot at the end of the name.
+    // The value as sent; rules ignore one dot at the end of the name.
     const host = this.#values.get("host")
     if (typeof host === "string") this.#values.set("host", host.replace(/^([^:]+)\.(:\d*)?$/, "$1$2"))
     const places = new Set(sides.flatMap(({ tokens }) => tokens.flatMap(({ locations }) => locations)))

@@ -7,7 +7,7 @@ import { fields, Invalid, list, port, spend, text, texts } from "./read.js"
 import { literal, other, others, type Pattern, pathPattern, pattern, REST, wildcard } from "./text.js"
 import { blockPattern, type Condition, condition, subjectPattern } from "./values.js"
 
-/** A kind of requests: within one, attributes are independent. `token`: where it is, else "none" or "preflight". */
+/** A kind of requests, within which attributes are independent. `token`: its location, "none" or "preflight". */
 export interface Frame {
   readonly identity: boolean
   readonly http: boolean
@@ -20,7 +20,7 @@ export interface Part {
   readonly conditions: readonly Condition[]
 }
 
-/** Matches where every group has a part that holds. Regions of equal key match the same requests. */
+/** Matches if every group has a part that holds. Regions with equal keys match the same requests. */
 export interface Region {
   readonly label: string
   readonly key: string
@@ -30,7 +30,7 @@ export interface Region {
 export interface Context {
   readonly frame: Frame
   readonly mesh: Mesh
-  /** That the side's token rules name. */
+  /** The issuers that the side's token rules name. */
   readonly issuers: readonly string[]
 }
 
@@ -59,7 +59,7 @@ const SOURCE = {
 const OPERATION = { hosts: "host", ports: "destination.port", methods: "method", paths: "path" }
 const HTTP_ONLY = /^(host$|method$|path$|request\.)/
 
-/** Where a rule stands. */
+/** The policy of a rule. */
 type Source = { readonly namespace: string; readonly name: string }
 
 /** One field of a rule. */
@@ -69,7 +69,10 @@ interface Written {
   readonly values: readonly string[]
 }
 
-/** Undefined where it matches nothing. On TCP an ALLOW rule that asks for HTTP does not, and others match whatever they ask of it. */
+/**
+ * Undefined if it matches nothing. On TCP an ALLOW rule with HTTP fields matches nothing, and other rules ignore those
+ * fields.
+ */
 export function regionOf(
   rule: unknown,
   policy: Source,
@@ -113,7 +116,7 @@ export function regionOf(
   return region(at, ...groups.filter(group => group.length > 0 && !group.some(part => part.length === 0)))
 }
 
-/** The header or the claim, by its members, that a condition is about. */
+/** The header, or the path of the claim, that a condition reads. */
 export function keyed(name: string): { readonly header: string } | { readonly claim: readonly string[] } | undefined {
   if (name === "request.auth.audiences") return { claim: ["aud"] }
   if (name === "request.auth.presenter") return { claim: ["azp"] }
@@ -123,11 +126,11 @@ export function keyed(name: string): { readonly header: string } | { readonly cl
   return { claim: /^[^[\]]+(\]\[[^[\]]+)*$/.test(inner) ? inner.split("][") : [inner] }
 }
 
-/** Claims within which nothing lies. */
+/** Claims that have no members. */
 const FLAT = ["iss", "sub", "aud", "jti", "exp", "nbf", "iat"]
 export const CLIENT_CERT = "x-forwarded-client-cert"
 
-/** Or a plain yes or no, where the kind of requests decides it. What a request lacks holds of no value. */
+/** The result is a boolean if the kind of requests decides it. An attribute that a request lacks matches no value. */
 function conditionOf({ name, negated, values }: Written, policy: Source, context: Context): Condition | boolean {
   const { frame, mesh, issuers } = context
   const domains = [mesh.trustDomain, ...mesh.aliases]
@@ -191,7 +194,7 @@ function conditionOf({ name, negated, values }: Written, policy: Source, context
     if (first === "sub") return on("subject", value => subjectPattern(undefined, wildcard(value, { but: "\0" })))
     return on(`claim ${JSON.stringify(of.claim)}`, word)
   }
-  // The proxy says it itself, and only of callers with an identity.
+  // The proxy sets this header, and only for callers with an identity.
   if (of.header === CLIENT_CERT && (!frame.identity || values.includes("*"))) return frame.identity !== negated
   if (of.header === "host" || of.header === ":authority") return on("host", host(false))
   if (of.header === ":method") return on("method", line)
@@ -200,7 +203,7 @@ function conditionOf({ name, negated, values }: Written, policy: Source, context
   return on(`header ${of.header}`, line)
 }
 
-/** In a mesh with aliases a principal of one of its trust domains stands for the same one under each of them. */
+/** In a mesh with aliases, a principal of one of its trust domains also means the same principal in the others. */
 function principals(value: string, domains: readonly string[]): readonly string[] {
   const [domain = "", ...rest] = value.split("/")
   const ends = (a: string, b: string) =>

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts and patterns (docs/semantics.md, "How values match"). A pattern is a list of steps, each of which takes characters.
+// Texts and patterns (docs/semantics.md, "How values match"). A pattern is a list of steps, each of which matches
+// characters.
 
 import { Invalid, spend } from "./read.js"
 
-/** One character of `of`, or with `not` any other; with `many` any number of them, also none. */
+/** One character of `of`, or with `not` any other; with `many` any number of them, including none. */
 interface Step {
   readonly of: string
   readonly not: boolean
   readonly many: boolean
 }
 
-/** Patterns of equal key take the same texts. */
+/** Patterns with equal keys match the same texts. */
 export interface Pattern {
   readonly key: string
   readonly steps: readonly Step[]
@@ -34,7 +35,10 @@ const anyCase = (text: string): readonly Step[] =>
     return one(upper !== char && upper.toLowerCase() === char ? char + upper : char)
   })
 
-/** `*`, `v*`, `*v` or `v`; a star at the start is looked at first. `empty`: `*` takes an empty text. A star takes no `but`. */
+/**
+ * `*`, `v*`, `*v` or `v`; a leading star takes precedence. `empty`: `*` matches an empty text. A star matches no
+ * character of `but`.
+ */
 export function wildcard(value: string, { empty = false, ignoreCase = false, but = "" } = {}): readonly Step[] {
   const spell = ignoreCase ? anyCase : literal
   if (value === "*") return empty ? [others(but)] : [other(but), others(but)]
@@ -54,9 +58,9 @@ export function pathPattern(value: string): Pattern {
   )
 }
 
-/** Runs patterns together. A state is the list of positions that are reached in them. */
+/** Runs patterns in parallel. A state is the list of positions reached in them. */
 class Machine {
-  /** A number is the end of the pattern of that index. */
+  /** A number marks the end of the pattern with that index. */
   readonly #steps: (Step | number)[] = []
   readonly start: readonly number[]
 
@@ -71,7 +75,7 @@ class Machine {
     this.start = this.#closed(starts)
   }
 
-  /** With what lies behind steps that may be taken no times. */
+  /** Adds the positions after steps that may match nothing. */
   #closed(positions: readonly number[]): readonly number[] {
     const all = new Set<number>()
     for (let at of positions) {
@@ -97,7 +101,7 @@ class Machine {
     return state.flatMap(at => (typeof this.#steps[at] === "number" ? [this.#steps[at]] : []))
   }
 
-  /** Every character that some position tells from others, and one that none does. */
+  /** Every character that some position distinguishes, and one that none does. */
   characters(state: readonly number[]): Iterable<string> {
     const named = new Set<string>()
     for (const at of state) {
@@ -118,7 +122,7 @@ export function takes(pattern: Pattern, text: string): boolean {
   return machine.matched(text.split("").reduce((state, char) => machine.next(state, char), machine.start)).length > 0
 }
 
-/** The texts that an attribute can have: those that one of `within` takes, and none of `without`. */
+/** The texts that an attribute can have: those that match one of `within` and none of `without`. */
 export interface Language {
   readonly within: readonly Pattern[]
   readonly without: readonly Pattern[]
@@ -127,13 +131,13 @@ export interface Language {
 const MAX_STATES = 400_000
 
 /**
- * One text of the language for each set of patterns that some text matches. It runs the patterns over every text; what follows
- * depends on the state alone, and a character that nothing in the state names stands for all such characters.
+ * One text of the language for each set of patterns that some text matches. It runs the patterns over every text. What
+ * follows depends only on the state, and a character that nothing in the state names represents all such characters.
  */
 export function classesOf(patterns: readonly Pattern[], { within, without }: Language): readonly string[] {
   const all = new Machine([...patterns, ...within, ...without])
   const language = new Machine(within)
-  // What such a pattern takes it takes whatever follows.
+  // If such a pattern matches a text, it matches every continuation.
   const lasting = without.flatMap((one, at) => (one.steps.at(-1) === REST ? patterns.length + within.length + at : []))
   const lost = new Set(lasting)
   const found = new Map<string, string>()

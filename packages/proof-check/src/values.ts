@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attributes of a request and conditions on them. Every value is a text: an address its bits, a subject both its halves.
+// Attributes of a request and conditions on them. Every value is a text: for an address its bits, for a subject both
+// halves.
 
 import { isIPv4, isIPv6 } from "node:net"
 import { fields, Invalid, spend, text, texts } from "./read.js"
@@ -17,10 +18,10 @@ import {
   takes,
 } from "./text.js"
 
-/** Null is absent; a list is of an attribute with several values, as the lines of a header. */
+/** Null means absent; a list is for an attribute with several values, such as the lines of a header. */
 export type Value = string | null | readonly string[]
 
-/** Holds where one of the patterns takes a value or, negated, none does. */
+/** Holds if one of the patterns matches a value or, when negated, none does. */
 export interface Condition {
   readonly key: string
   readonly attribute: string
@@ -30,10 +31,13 @@ export interface Condition {
   readonly known: Map<string | null, boolean>
 }
 
-/** What is the same for every request. */
+/** Facts that are the same for every request. */
 export type Given = { readonly paths: string; readonly ports: readonly string[]; readonly keys: readonly string[] }
 
-/** Any number of header lines and of elements of a claim; `jti` is one text (RFC 7519 section 4.1.7). */
+/**
+ * Attributes with any number of values: header lines and elements of a claim; `jti` is one text (RFC 7519 section
+ * 4.1.7).
+ */
 export const isSeveral = (attribute: string): boolean =>
   attribute.startsWith("header ") || (attribute.startsWith("claim ") && attribute !== 'claim ["jti"]')
 
@@ -58,7 +62,7 @@ export const exactly = (...choices: readonly string[]): readonly Pattern[] =>
   choices.map(choice => pattern(...literal(choice)))
 const infix = (...sets: readonly string[]): Pattern => pattern(REST, ...sets.map(one), REST)
 
-/** Of paths that normalisation leaves as they are (docs/semantics.md, "Paths"), what none has. */
+/** Patterns that no path matches that normalisation leaves unchanged (docs/semantics.md, "Paths"). */
 function neverInPaths(mode: string): readonly Pattern[] {
   const never = [infix("?"), infix("#")]
   if (mode === "NONE") return never
@@ -103,7 +107,7 @@ function languageOf(attribute: string, { paths, ports, keys }: Given): Language 
 
 const isOptional = (attribute: string): boolean => ["sni", "host", 'claim ["jti"]'].includes(attribute)
 
-/** Whether a request can have it. */
+/** Whether a request can have this value. */
 export function isPossible(attribute: string, value: Value, given: Given): boolean {
   if (value === null) return isOptional(attribute)
   const { within, without } = languageOf(attribute, given)
@@ -116,7 +120,10 @@ export function isPossible(attribute: string, value: Value, given: Given): boole
 
 const listed = new Map<string, readonly Value[]>()
 
-/** A value for each set of patterns that some value matches; of an attribute with several, for each of a single one. */
+/**
+ * One value for each set of patterns that some value matches; for a multi-valued attribute, that a single value
+ * matches.
+ */
 export function classes(attribute: string, patterns: readonly Pattern[], given: Given): readonly Value[] {
   const distinct = [...new Map(patterns.map(one => [one.key, one])).values()].sort((a, b) => (a.key < b.key ? -1 : 1))
   const id = JSON.stringify([attribute, given, distinct.map(({ key }) => key)])
@@ -128,7 +135,7 @@ export function classes(attribute: string, patterns: readonly Pattern[], given: 
   return values
 }
 
-/** Whether some text is taken by one of these and one of those. */
+/** Whether some text matches both a pattern of one list and a pattern of the other. */
 export const doMeet = (some: readonly Pattern[], others: readonly Pattern[]): boolean =>
   some.some(a => others.some(b => a.key === b.key || meeting(a, b)))
 
@@ -141,7 +148,7 @@ function meeting(a: Pattern, b: Pattern): boolean {
   return known
 }
 
-/** As a certificate has it. */
+/** Reads the value's form in a certificate. */
 export function readValue(value: unknown, attribute: string): Value {
   if (value === null || attribute === "subject") {
     if (attribute !== "subject") return null
@@ -154,7 +161,7 @@ export function readValue(value: unknown, attribute: string): Value {
   return attribute.endsWith(" ip") ? addressBits(text(value, attribute)) : text(value, attribute)
 }
 
-/** Either half may be missing in a rule. */
+/** Either half may be absent from a rule. */
 export function subjectPattern(issuer: Pattern["steps"] | undefined, subject: Pattern["steps"] | undefined): Pattern {
   const half = (steps: Pattern["steps"] | undefined) => (steps === undefined ? [others("\0")] : [one("+"), ...steps])
   if ([issuer, subject].some(steps => steps?.some(({ of, not }) => of === "\0" && !not)))
