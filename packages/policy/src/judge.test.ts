@@ -251,7 +251,7 @@ describe("authorization sees what the application will see", () => {
   })
 })
 
-it("challenges a missing token without naming an error, and a bad one with it", () => {
+it("challenges a missing token without an error code, and an invalid one with it", () => {
   const challenge = (judgement: Judgement) => (judgement.verdict === "deny" ? judgement.reply?.challenge : undefined)
   const required = [requestAuthentication({ presence: "REQUIRED" })]
   expect(challenge(ask(required))).toBe('Bearer realm="http://httpbin.foo:8000/headers"')
@@ -260,7 +260,7 @@ it("challenges a missing token without naming an error, and a bad one with it", 
   )
 })
 
-it("takes the client only from trusted proxies, and from what they sent", () => {
+it("takes the client address only from trusted proxies", () => {
   const byClient = policy("client", { rules: [{ from: [{ source: { remoteIpBlocks: ["203.0.113.7"] } }] }] })
   const headers = new Map([["x-forwarded-for", ["203.0.113.7"]]])
   expect(outcome(ask([byClient], { headers }))).toBe("403 RBAC: access denied")
@@ -279,7 +279,7 @@ it("denies a request that it cannot evaluate, and evaluates the next", () => {
   expect(outcome(ask(documents, { token: "valid" }))).toBe("pass")
 })
 
-it("carries the evidence of each stage", () => {
+it("contains the evidence of each stage", () => {
   expect(ask([requestAuthentication(), requirePrincipal], { token: "other" })).toMatchObject({
     stage: "allow",
     authentication: { by: { policy: { name: "jwt" }, rule: 0 } },

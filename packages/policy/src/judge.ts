@@ -19,7 +19,7 @@ import { type Authentication, authenticate } from "./tokens/authenticate.js"
 import { forwardedHeaders, type RequestEdits } from "./tokens/edits.js"
 import type { TokenMemory } from "./tokens/memory.js"
 
-/** What is known once a connection is accepted, and stays so for all its requests. */
+/** The properties of an accepted connection, which are the same for all its requests. */
 export interface Connection {
   /** The identity proved by mTLS; undefined on a plaintext connection. */
   readonly peer: SpiffeId | undefined
@@ -28,16 +28,19 @@ export interface Connection {
   /** The workload's own port. */
   readonly destinationPort: number
   readonly sni: string | undefined
-  /** The value of `x-forwarded-client-cert`; absent on plaintext, and where no handshake has shown a certificate. */
+  /** The value of `x-forwarded-client-cert`; absent on plaintext, and if no handshake has shown a certificate. */
   readonly clientCertificate?: string | undefined
-  /** It ended at a gateway that asks about it: the mTLS mode of our port is about the gateway's connection to us, not about this one. */
+  /**
+   * The connection ended at a gateway that asks about it: the mTLS mode of our port applies to the gateway's connection
+   * to us instead.
+   */
   readonly behindGateway?: true | undefined
 }
 
 export interface HttpRequest {
   readonly method: string
   readonly scheme: string
-  /** `:authority` or `Host`; absent where the request names none. */
+  /** `:authority` or `Host`; absent if the request has neither. */
   readonly host: string | undefined
   /** In origin form, as received. */
   readonly target: string
@@ -59,7 +62,7 @@ export type Judgement =
   | ({
       readonly verdict: "allow"
       readonly stage: AuthorizationStage
-      /** What to ask the application for: normalised, and without tokens that are not to be forwarded. */
+      /** The target for the application: normalised, and without tokens that must not be forwarded. */
       readonly target: string
       readonly edits: Omit<RequestEdits, "target">
     } & Judged)
@@ -69,7 +72,7 @@ interface Judged {
   readonly attributes: Attributes
   readonly authentication: Extract<Authentication, { outcome: "pass" }>
   readonly decision: Decision
-  /** What providers of CUSTOM policies answered, where they were asked. */
+  /** The answers of the providers of CUSTOM policies, if they were asked. */
   readonly answers?: readonly ProviderReport[]
 }
 
@@ -80,8 +83,8 @@ const NOBODY: ReadonlySet<string> = new Set()
 const NOTHING: readonly RuleRef[] = []
 
 /**
- * `now` in seconds since the epoch. Without a memory every signature is checked. `allowedBy` are the providers of CUSTOM policies
- * that have allowed the request; without them, what such a provider may deny is denied.
+ * `now` in seconds since the epoch. Without a memory, every signature is verified. `allowedBy` are the providers of
+ * CUSTOM policies that have allowed the request; requests that other providers may deny are denied.
  */
 export function judge(
   program: Program,
@@ -126,11 +129,11 @@ function throughStages(
   const { peer, sourceIp, destinationIp, destinationPort, sni } = connection
   const remoteIp = remoteAddress(sourceIp, headers.get("x-forwarded-for"), program.mesh.numTrustedProxies)
   const { token } = authentication
-  // A token in a nominated header is still judged, or nominating it would hide it.
+  // A token in a nominated header is still verified; otherwise a caller could hide it by nominating the header.
   const edits = withoutNominated(authentication.edits, headers)
   const forwarded = edits.target ?? normalized.target
   const query = forwarded.slice(target.path.length)
-  // What the application will see is what is judged: no token that was taken out, no output header that was forged.
+  // Rules judge what the application will see: without removed tokens and without forged output headers.
   const own = (name: string) => ownHeader(name, connection, scheme, program.mesh.dialect)
   const seen = forwardedHeaders(headers, edits, program.protectedHeaders, own)
   const http = { method, scheme, host, path: target.path, query, headers: seen }
@@ -161,7 +164,7 @@ function withoutNominated(edits: RequestEdits, headers: HeaderLines): RequestEdi
   return nominated === undefined ? edits : { ...edits, removeHeaders: [...edits.removeHeaders, ...nominated] }
 }
 
-/** As Istio's proxy reads them. It takes `X-Forwarded-Proto` from its caller, and adds it where the caller does not. */
+/** As Istio's proxy reads them: it accepts `X-Forwarded-Proto` from its caller, and adds it if it is missing. */
 function receivedHeaders({ headers, scheme }: HttpRequest, dialect: Dialect | undefined): HeaderLines {
   if (dialect !== "istio") return headers
   return {
@@ -173,7 +176,7 @@ function receivedHeaders({ headers, scheme }: HttpRequest, dialect: Dialect | un
   }
 }
 
-/** What the proxy says of the connection under this name; an empty list where it says nothing there. */
+/** The value that the proxy sets under this name; an empty list if it removes the header. */
 function ownHeader(
   name: string,
   { peer, clientCertificate }: Connection,
@@ -186,10 +189,10 @@ function ownHeader(
   return [clientCertificate ?? `Hash=${UNKNOWN_HASH};Subject="";URI=${peer.uri}`]
 }
 
-/** Of a certificate that no handshake has shown, as in a policy test. */
+/** The hash of a certificate that no handshake has shown, as in a policy test. */
 const UNKNOWN_HASH = "0".repeat(64)
 
-/** The mode of the port where it does not take this connection: STRICT wants an identity, DISABLE speaks no TLS. */
+/** The mode of the port if it rejects this connection: STRICT requires an identity, DISABLE does not accept TLS. */
 export function rejectedByMode(
   program: Program,
   { peer, destinationPort, behindGateway }: Connection,

@@ -49,7 +49,7 @@ const workloads = [
   { namespace: "foo", name: "httpbin-1", labels: { app: "httpbin" }, ports: [8080] },
   { namespace: "bar", name: "web-1", labels: { app: "web" }, ports: [80] },
 ]
-/** Selected by its own tests alone. */
+/** Selected only by its own tests. */
 const dns = { namespace: "foo", name: "dns-1", labels: { app: "dns" }, ports: [53], udpPorts: [53] }
 
 const found = (documents: readonly PolicyDocument[]) =>
@@ -322,7 +322,7 @@ it("leaves out what it cannot know without workloads", () => {
   expect(analyze([typo], mesh)).toEqual([])
 })
 
-it("is done in bounded work on sets too large to compare", () => {
+it("has bounded work on sets too large to compare", () => {
   const rules = Array.from({ length: 500 }, (_, n): Rule => ({ to: [{ operation: { paths: [`/p${n}`] } }] }))
   const many = Array.from({ length: 6 }, (_, n) => policy(`p${n}`, { rules }, `ns-${n}`))
   expect(analyze(many, mesh).some(({ code }) => code === "analysis-limited")).toBe(true)
@@ -330,7 +330,7 @@ it("is done in bounded work on sets too large to compare", () => {
 
 const RULE = /^spec\.rules\[(\d+)\](\.when)?$/
 
-it("is done in bounded work on lists too long to compare", () => {
+it("has bounded work on lists too long to compare", () => {
   const names = (letter: string) => Array.from({ length: 3_000 }, (_, n) => `cluster.local/ns/foo/sa/${letter}${n}`)
   const apart: Rule = {
     from: [{ source: { principals: names("a") } }],
@@ -368,7 +368,7 @@ it.each([
   expect(analyze([allow({ when: both })], mesh).map(({ code }) => code)).not.toContain("rule-never-matches")
 })
 
-it("never calls a rule dead whose removal changes a verdict", () => {
+it("never reports a rule as dead if its removal changes a verdict", () => {
   const workload = { namespace: "foo", name: "w", labels: {} }
   const dead = new Map<string, number>()
   fc.assert(
@@ -379,7 +379,7 @@ it("never calls a rule dead whose removal changes a verdict", () => {
       (documents, attributes, at) => {
         const program = compile(documents, workload, mesh)
         const findings = analyze(documents, mesh)
-        // One finding of each kind: every one costs compiling the set anew.
+        // One finding of each kind, because each one costs compiling the set again.
         for (const wanted of ["rule-never-matches", "shadowed-by-deny", "redundant-rule"]) {
           const about = findings.filter(({ code, path }) => code === wanted && RULE.test(path))
           const { code, name, path } = about[at % about.length] ?? {}

@@ -40,13 +40,13 @@ const CHECKS: readonly ((set: PolicySet, work: Work) => Steps<readonly AnalysisF
 const RANK: Readonly<Record<Severity, number>> = { error: 0, warning: 1, info: 2 }
 
 export interface AnalysisOptions {
-  /** Without them the checks that need to know what runs are left out. */
+  /** Without workloads, the checks that need them are skipped. */
   readonly workloads?: readonly KnownWorkload[] | undefined
-  /** How much each check may do; what it did not get to is a finding `analysis-limited`. */
+  /** The budget of each check; a check that exhausts it adds a finding `analysis-limited`. */
   readonly steps?: number | undefined
 }
 
-/** The analysis in steps of about a millisecond: the caller may do other work in between, or stop. */
+/** The analysis in steps of about a millisecond, between which the caller may do other work or stop. */
 export function* analysis(
   documents: readonly PolicyDocument[],
   mesh: MeshConfig,
@@ -67,7 +67,7 @@ export function* analysis(
   )
 }
 
-/** Runs the whole analysis at once, for callers without other work. */
+/** Runs the whole analysis at once, for callers that have no other work. */
 export function analyze(
   documents: readonly PolicyDocument[],
   mesh: MeshConfig,

@@ -5,7 +5,10 @@
 import type { Kind, PolicyDocument } from "../resources/document.js"
 import { type ErrorTable, type Path, renderPath } from "../resources/document-error.js"
 
-/** `error`: the policy does not do what it says. `warning`: it hardly does what was meant. `info`: worth knowing. */
+/**
+ * `error`: the policy does not do what it says. `warning`: it probably does not do what was intended. `info`: worth
+ * knowing.
+ */
 export type Severity = "error" | "warning" | "info"
 
 export const FINDINGS = {
@@ -125,7 +128,7 @@ export interface AnalysisFinding {
   readonly kind: Kind
   readonly namespace: string
   readonly name: string
-  /** As `spec.rules[0].from[1]`; empty for the document as a whole. */
+  /** Such as `spec.rules[0].from[1]`; empty for the document as a whole. */
   readonly path: string
   readonly why: string
   readonly fix: string

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The set under analysis, laid out once for all checks: documents by kind, rules compiled, and the reach of each policy.
+// The set under analysis, prepared once for all checks: documents by kind, compiled rules, and the scope of each
+// policy.
 
 import { type AttributeTable, attributeTable } from "../authorization/attributes.js"
 import { type CompiledRule, compileRule } from "../authorization/rule.js"
@@ -17,9 +18,9 @@ import type { AnalysisFinding } from "./finding.js"
 import type { Steps, Work } from "./work.js"
 
 export interface KnownWorkload extends Workload {
-  /** The workload's own ports, where they are known. */
+  /** The workload's own ports, if they are known. */
   readonly ports?: readonly number[]
-  /** Those that take datagrams, which no policy judges. */
+  /** Ports that receive UDP datagrams, which policies do not cover. */
   readonly udpPorts?: readonly number[]
 }
 
@@ -31,18 +32,18 @@ export interface AnalysedRule {
   readonly action: "ALLOW" | "DENY" | "AUDIT" | "CUSTOM"
   readonly shadow: boolean
   readonly scope: Scope
-  /** What looking at each of its alternatives with all its conditions costs. */
+  /** The cost of checking each of its alternatives with all its conditions. */
   readonly size: number
 }
 
-/** A rule is laid out once for all workloads it reaches; what is compared of it does not depend on their issuers. */
+/** A rule is compiled once for all workloads it reaches; the comparisons do not depend on their issuers. */
 export const anyWorkload = ({ dialect }: MeshConfig): AttributeTable => attributeTable(new Set(), dialect)
 
-/** What a policy reaches: one namespace or all, and the labels or the targets it insists on. */
+/** The scope of a policy: one namespace or all, and the required labels or targets. */
 export interface Scope {
   readonly namespace: string | undefined
   readonly labels: { readonly [key: string]: string }
-  /** As `targetKey` writes them. */
+  /** In the notation of `targetKey`. */
   readonly targets?: readonly string[]
 }
 
@@ -68,19 +69,19 @@ export class PolicySet {
     this.invariants = documents.filter(document => document.kind === "PolicyInvariant").sort(byAge)
   }
 
-  /** All rules, once they are laid out. */
+  /** All rules, after `layOut`. */
   get rules(): readonly AnalysedRule[] {
     return this.#rules
   }
 
-  /** What each policy reaches that lets in nothing but what it allows. */
+  /** The scope of each ALLOW policy, within which only allowed requests pass. */
   get allowLists(): readonly { readonly scope: Scope; readonly shadow: boolean }[] {
     return this.authorizationPolicies
       .filter(({ spec }) => (spec.action ?? "ALLOW") === "ALLOW")
       .map(policy => ({ scope: this.scopeOf(policy), shadow: isShadow(policy, this.mesh) }))
   }
 
-  /** Compiling is the dear part of the layout, so it can be put aside like any check. */
+  /** Compiling is the expensive part, so it can be paused like any check. */
   *layOut(work: Work): Steps<readonly AnalysisFinding[]> {
     for (const policy of this.authorizationPolicies) {
       const rules = this.#rulesOf(policy)
@@ -91,13 +92,13 @@ export class PolicySet {
     return []
   }
 
-  /** The same object for the same policy. */
+  /** Returns the same object for the same policy. */
   scopeOf(policy: AuthorizationPolicy | RequestAuthentication | PeerAuthentication): Scope {
     return remembered(this.#scopes, policy, () => this.#makeScope(policy))
   }
 
   #makeScope({ metadata, spec }: AuthorizationPolicy | RequestAuthentication | PeerAuthentication): Scope {
-    // A target is one of the policy's own namespace, also in the root namespace.
+    // A target is in the policy's own namespace, also in the root namespace.
     if (spec.targetRefs !== undefined) {
       return { namespace: metadata.namespace, labels: {}, targets: spec.targetRefs.map(targetKey) }
     }
@@ -111,7 +112,7 @@ export class PolicySet {
     )
   }
 
-  /** The ports of all workloads in scope; undefined where there are none or some are not known. */
+  /** The ports of all workloads in scope; undefined if there are none or some are unknown. */
   portsOf(scope: Scope): ReadonlySet<number> | undefined {
     return remembered(this.#ports, scope, () => {
       const reached = this.reached(scope)
@@ -158,7 +159,7 @@ function sizeOf({ from, to, when }: CompiledRule): number {
   return criteria.reduce((sum, { values }) => sum + values.length, 1) + (from.length + to.length) * when.length
 }
 
-/** What was made for the key before, or is made now. */
+/** The value created earlier for the key, or a new one. */
 export function remembered<K, V>(known: Map<K, V>, key: K, make: () => V): V {
   if (!known.has(key)) known.set(key, make())
   return known.get(key) as V // just set, where it was not there
@@ -173,14 +174,14 @@ function reaches({ namespace, labels, targets }: Scope, workload: Workload, { na
   return selects({ matchLabels: labels }, workload)
 }
 
-/** Whether everything `inner` reaches is reached by `outer` too. */
+/** Whether `outer` reaches everything that `inner` reaches. */
 export function scopeContains(outer: Scope, inner: Scope): boolean {
   if (outer.namespace !== undefined && outer.namespace !== inner.namespace) return false
   if (outer.targets !== undefined && !inner.targets?.every(target => outer.targets?.includes(target))) return false
   return Object.entries(outer.labels).every(([key, value]) => inner.labels[key] === value)
 }
 
-/** Whether some workload could be reached by both. Any two targets may lead to the same one. */
+/** Whether both could reach the same workload. Any two targets may lead to the same one. */
 export function scopesMeet(a: Scope, b: Scope): boolean {
   if (a.namespace !== undefined && b.namespace !== undefined && a.namespace !== b.namespace) return false
   return Object.entries(a.labels).every(([key, value]) => !Object.hasOwn(b.labels, key) || b.labels[key] === value)

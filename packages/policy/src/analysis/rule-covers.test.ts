@@ -56,7 +56,7 @@ describe("one rule covers another", () => {
     expect(covers(wide, narrow)).toBe(expected)
   })
 
-  it("and says no once the work is used up", () => {
+  it("and returns false once the budget is exhausted", () => {
     expect(covers(to({ paths: ["/a"] }), to({ paths: ["/a"] }), new Work(1))).toBe(false)
   })
 })

@@ -14,7 +14,7 @@ export function* ruleCovers(wide: RuleParts, narrow: RuleParts, work: Work): Ste
   )
 }
 
-/** Each alternative of the narrow list, taken with its conditions, lies within some alternative of the wide one. */
+/** Whether each alternative of the narrow list, with its conditions, lies within some alternative of the wide list. */
 function* listCovers(
   wide: readonly Clause[],
   narrow: readonly Clause[],

@@ -20,7 +20,7 @@ it("gives the same result in steps as at once", () => {
     last = turns.next()
   }
   expect(last.value).toEqual(analyze(documents, mesh, workloads))
-  // Tens of thousands of pairs: it was put aside on the way, not only between checks.
+  // Tens of thousands of pairs: it paused within a check, not only between checks.
   expect(count).toBeGreaterThan(30)
 })
 
@@ -31,13 +31,13 @@ it("can be stopped at any step", () => {
   expect(turns.next()).toEqual({ done: true, value: undefined })
 })
 
-it("says what it did not get to with less to spend", () => {
+it("reports what it did not check on a small budget", () => {
   const codes = analyze(documents, mesh, workloads, 1_000).map(({ code }) => code)
   expect(codes).toContain("analysis-limited")
   expect(analyze(documents, mesh, workloads).map(({ code }) => code)).not.toContain("analysis-limited")
 })
 
-it("is never far from its next step, whatever the documents", () => {
+it("always takes small steps, whatever the documents", () => {
   const values = (letter: string) => Array.from({ length: 2_000 }, (_, n) => `/${letter}${n}/{*}/{*}/{**}`)
   const wide = policy("wide", {
     rules: [{ to: [{ operation: { paths: values("a"), notPaths: [...values("b"), ...values("a")] } }] }],

@@ -6,9 +6,9 @@
 import type { PolicyDocument } from "../resources/document.js"
 import { type AnalysisFinding, analysisFinding } from "./finding.js"
 
-/** Comparisons of one value, or of one rule, with another; some tenths of a second. */
+/** Comparisons of one value, or of one rule, with another; a few tenths of a second. */
 export const DEFAULT_STEPS = 4_000_000
-/** Steps between two places where an analysis can be put aside: about a millisecond. */
+/** Steps between two points where an analysis can be paused: about a millisecond. */
 const SLICE = 10_000
 
 export class Work {
@@ -19,7 +19,7 @@ export class Work {
     this.#left = steps
   }
 
-  /** Whether there is still that much to spend. */
+  /** Spends steps; returns whether the budget suffices. */
   spend(steps: number): boolean {
     this.#left -= steps
     this.#slice -= steps
@@ -30,7 +30,7 @@ export class Work {
     return this.#left < 0
   }
 
-  /** Whether enough was done since the last time to let others have a turn. */
+  /** Whether enough work was done since the last pause to let other work run. */
   get due(): boolean {
     if (this.#slice > 0) return false
     this.#slice = SLICE
@@ -38,10 +38,10 @@ export class Work {
   }
 }
 
-/** A part of the analysis: yields nothing but turns, and returns what it found. */
+/** A part of the analysis: yields only to pause, and returns its findings. */
 export type Steps<T> = Generator<undefined, T, undefined>
 
-/** Runs it through. */
+/** Runs all steps. */
 export function finish<T>(steps: Steps<T>): T {
   for (;;) {
     const { done, value } = steps.next()
@@ -49,7 +49,9 @@ export function finish<T>(steps: Steps<T>): T {
   }
 }
 
-/** Looks at one item after the other, at this cost each. What was not looked at when the work ran out is said. */
+/**
+ * Checks one item after the other, at this cost each. Reports the items that remained when the budget was exhausted.
+ */
 export function* each<T>(
   items: readonly T[],
   work: Work,
@@ -66,12 +68,12 @@ export function* each<T>(
 
 interface Looking<T> {
   readonly cost: (item: T) => number
-  /** How the place is told at which the work ran out. */
+  /** The finding that reports where the budget was exhausted. */
   readonly place: (item: T) => AnalysisFinding
   readonly look: (item: T) => readonly AnalysisFinding[]
 }
 
-/** Where the check stopped: everything from there on was not looked at. */
+/** Where the check stopped: everything from there on was not checked. */
 export function limited(policy: PolicyDocument, at: string): AnalysisFinding {
   const why = "the set is too large to compare everything in it; from here on it was not compared"
   return analysisFinding("analysis-limited", policy, at, why, "analyse one namespace at a time")

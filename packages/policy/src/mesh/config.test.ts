@@ -14,6 +14,6 @@ it("merges slashes by default, but not in a mesh called istio", () => {
   ])
 })
 
-it("normalises paths as it is set", () => {
+it("uses the configured path normalization", () => {
   expect([modeOf("merlon", "NONE"), modeOf("istio", "NONE")]).toEqual(["NONE", "NONE"])
 })

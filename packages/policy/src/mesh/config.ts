@@ -12,18 +12,18 @@ export type Dialect = "istio"
 export interface MeshConfig {
   readonly names: MeshNames
   readonly trustDomain: string
-  /** Further trust domains whose identities count as ours. */
+  /** Other trust domains whose identities count as ours. */
   readonly trustDomainAliases: readonly string[]
   readonly pathNormalization: PathNormalization
-  /** How many proxies in front of us append to `X-Forwarded-For` and are believed. */
+  /** The number of trusted proxies in front of us that append to `X-Forwarded-For`. */
   readonly numTrustedProxies: number
   /** The external authorizers that CUSTOM policies may name. */
   readonly providers: readonly AuthorizationProvider[]
-  /** Names of the providers that Istio's mesh configuration declares; absent where none was read. For analysis alone. */
+  /** Names of the providers that Istio's mesh configuration declares; absent if none was read. Only for analysis. */
   readonly declaredProviders?: readonly string[]
   /**
-   * Where Istio decides otherwise than Merlon, policies mean what they mean there, and rules have the names of its logs. For
-   * analysis alone: our proxies decide as Merlon does.
+   * With `istio`, policies have their meaning in Istio where it decides differently from Merlon, and rules have the
+   * names of its logs. Only for analysis: our proxies always decide as Merlon does.
    */
   readonly dialect?: Dialect
 }
@@ -46,8 +46,8 @@ export function meshConfig({ pathNormalization, ...settings }: MeshSettings = {}
 }
 
 /**
- * Most applications read `//admin` as `/admin`, so a rule on one must match the other. A mesh called `istio` keeps the
- * default of Istio, so that policies written for it mean the same.
+ * Most applications read `//admin` as `/admin`, so a rule for one must match the other. A mesh called `istio` keeps
+ * Istio's default, so that policies written for it keep their meaning.
  */
 function defaultNormalization({ mesh }: MeshNames): PathNormalization {
   return mesh === "istio" ? "BASE" : "MERGE_SLASHES"

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest"
 import { meshNames } from "./names.js"
 
 describe("mesh names", () => {
-  it("derive from word and domain", () => {
+  it("are derived from name and domain", () => {
     expect(meshNames({ mesh: "dubbo", domain: "dubbo.apache.org" })).toEqual({
       mesh: "dubbo",
       domain: "dubbo.apache.org",
@@ -37,7 +37,7 @@ describe("mesh names", () => {
     })
   })
 
-  it.each(["", "Mesh", "a_b", "-a", "a-", "a".repeat(41)])("reject the word `%s`", mesh => {
+  it.each(["", "Mesh", "a_b", "-a", "a-", "a".repeat(41)])("reject the name `%s`", mesh => {
     expect(() => meshNames({ mesh })).toThrow("must be a DNS label")
   })
 

@@ -14,18 +14,18 @@ export interface MeshNames {
   /** Pod label that overrides it, `"true"` or `"false"`. */
   readonly injectLabel: string
   readonly dryRunAnnotation: string
-  /** Workload labels by which an authorizer says what it decides for, by kind of target. */
+  /** Labels of an authorizer that name its target, by kind of target. */
   readonly gatewayLabels: { readonly [K in GatewayTargetKind]: string }
   /** `kubectl get <category>` lists every kind of ours. */
   readonly category: string
-  /** The same for the security kinds alone. */
+  /** The same for the security kinds only. */
   readonly policyCategory: string
   readonly tokenAudience: string
-  /** Response header that carries the id of a denial. */
+  /** Response header that contains the id of a denial. */
   readonly decisionHeader: string
-  /** Why a proxy answered in place of the application. */
+  /** Response header with the reason why a proxy replied instead of the application. */
   readonly failureHeader: string
-  /** Of a question to a provider: the authorizers that wait for its answer. */
+  /** Request header of a question to a provider: the authorizers that wait for its answer. */
   readonly askedByHeader: string
   /** ALPN protocols that mark a TLS connection as the mesh's own. */
   readonly alpn: readonly string[]

@@ -46,11 +46,11 @@ it.each([
   expect(() => read(provider)).toThrow(message)
 })
 
-it("rejects two providers of one name", () => {
+it("rejects two providers with the same name", () => {
   expect(() => read(one, one)).toThrow("providers[1].name: must be the name of one provider")
 })
 
-it("takes what a newer control plane adds, and what an older one leaves out", () => {
+it("accepts fields that a newer control plane adds or an older one omits", () => {
   expect(readProviders([{ ...one, later: 1 }], "")[0]).not.toHaveProperty("later")
   expect(readProviders(undefined, "")).toEqual([])
 })

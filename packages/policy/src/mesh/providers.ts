@@ -6,21 +6,21 @@ import { isWritableHeader } from "../resources/header-name.js"
 import { choice, list, openObject, optional, type Read, settings, text, whole, wrong } from "../shape/shape.js"
 
 export interface AuthorizationProvider {
-  /** What `provider.name` of a policy says. */
+  /** The value of `provider.name` in a policy. */
   readonly name: string
   /** Envoy's `ext_authz`, over gRPC or HTTP, or the OpenID Authorization API. */
   readonly protocol: "grpc" | "http" | "authzen"
   /** `HOST:PORT`. */
   readonly address: string
-  /** Before the path of the request in question, over HTTP, or before that of the API. */
+  /** Precedes the path of the request in question (HTTP) or the path of the API (AuthZEN). */
   readonly pathPrefix: string
-  /** For connecting, asking and the whole answer together. */
+  /** For connecting, asking and the complete answer together. */
   readonly timeoutMs: number
-  /** What becomes of a request about which the provider gives no usable answer. */
+  /** What happens to a request if the provider gives no usable answer. */
   readonly failureMode: "closed" | "open"
   /** Lower-case names of request headers that are sent; `*` stands for all of them. */
   readonly sendHeaders: readonly string[]
-  /** Lower-case names that an allowing answer may write. Callers cannot send them where the provider may be asked. */
+  /** Lower-case names that an allowing answer may write. Callers cannot send them if the provider may be asked. */
   readonly headersToUpstream: readonly string[]
   /** Lower-case names that a denying answer may send to the caller. */
   readonly headersToCaller: readonly string[]
@@ -37,12 +37,12 @@ const MAX_PROVIDERS = 100
 const MAX_HEADERS = 100
 const MAX_NAME = 253
 const MAX_PEM = 256 * 1024
-/** Callers wait for no content longer than a minute. */
+/** Callers wait at most a minute for content. */
 const MAX_TIMEOUT_MS = 30_000
 const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]{1,256}$/
 const ADDRESS = /^(?:\[([0-9a-fA-F:.]+)\]|([^:/?#@\s[\]]{1,253})):(\d{1,5})$/
 const PATH_PREFIX = /^(?:\/[A-Za-z0-9._~!$&'()*+,;=:@/-]*)?$/
-/** The provider never writes what says who the caller is to us, or what other parts of the proxy write. */
+/** Headers that identify the caller to us or that other parts of the proxy write: a provider must never write them. */
 const NOT_FOR_PROVIDERS = ["authorization", "cookie", "x-request-id", "x-forwarded-for", "forwarded"]
 const SENT_BY_DEFAULT = ["authorization", "cookie"]
 const TOLD_BY_DEFAULT = ["location", "set-cookie", "www-authenticate"]

@@ -17,7 +17,7 @@ interface Stated {
   readonly policy: PolicyDocument
   readonly at: string
   readonly compiled: CompiledRule
-  /** Undefined of an invariant: it is asked of workloads that it names itself. */
+  /** Undefined for an invariant, which names its workloads itself. */
   readonly scope?: Scope
 }
 
@@ -59,7 +59,7 @@ function* ruleContradictions(rule: Stated, set: PolicySet, work: Work): Steps<An
   return found
 }
 
-/** Undefined also where the work is used up: a contradiction that was not seen is no finding. */
+/** Also undefined if the budget is exhausted: a contradiction that was not found is no finding. */
 function* contradiction(clause: Clause, set: PolicySet, rule: Stated, work: Work): Steps<string | undefined> {
   for (const wanted of clause) {
     if (wanted.negated) continue
@@ -94,13 +94,13 @@ function* takenAway(wanted: Criterion, excluded: Criterion, work: Work): Steps<b
 function* apart(a: Criterion, b: Criterion, work: Work): Steps<boolean> {
   for (const one of a.extents) {
     if (work.due) yield
-    // Used up counts as met: two fields that were not compared are not called apart.
+    // An exhausted budget counts as met: two fields that were not compared are not reported as apart.
     if (!b.extents.every(other => work.spend(1) && one.isApartFrom(other))) return false
   }
   return true
 }
 
-/** Headers and claims may carry several values at once, and then satisfy two fields that want different ones. */
+/** Headers and claims may have several values at once, which can satisfy two fields that require different ones. */
 function isSingle({ attribute: { name } }: Criterion): boolean {
   return (
     !name.startsWith("request.headers[") && (!name.startsWith("request.auth.") || name === "request.auth.principal")
@@ -111,14 +111,14 @@ function neverMatches({ attribute: { name } }: Criterion, value: string, mesh: M
   if (name !== "path" || isTemplate(value) || value.startsWith("*")) return false
   if (/[?#]/.test(value) || !value.startsWith("/")) return true
   if (!value.endsWith("*")) return normalizePath(value, mesh.pathNormalization, mesh.dialect) !== value
-  // Of a prefix the segments that are whole: the last one may go on, also within an escape.
+  // Only the complete segments of a prefix: the last one may continue, even within an escape.
   const whole = value.slice(0, value.lastIndexOf("/") + 1)
   return !(normalizePath(`${whole}a`, mesh.pathNormalization, mesh.dialect) ?? "").startsWith(whole)
 }
 
 function unservedPorts({ attribute, values, field }: Criterion, set: PolicySet, { scope }: Stated): string | undefined {
   if (attribute.name !== "destination.port" || set.workloads === undefined || scope === undefined) return undefined
-  // A sidecar of Istio takes connections to every port, whether the Pod declares it or not.
+  // An Istio sidecar accepts connections to every port, whether the Pod declares it or not.
   if (set.mesh.dialect === "istio") return undefined
   const ports = set.portsOf(scope)
   if (ports === undefined || values.some(value => ports.has(Number(value)))) return undefined

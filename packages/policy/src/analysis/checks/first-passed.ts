@@ -8,7 +8,7 @@ import type { MeshConfig } from "../../mesh/config.js"
 import type { Steps, Work } from "../work.js"
 import { OTHER_SPELLINGS, type Spelling } from "./other-spellings.js"
 
-/** A field that says what is not to pass, and the alternative that it stands in. */
+/** A field that excludes values, with the alternative that contains it. */
 export interface Closed {
   readonly parts: RuleParts
   readonly clause: Clause
@@ -17,14 +17,14 @@ export interface Closed {
 
 export interface Passed extends Spelling {
   readonly written: string
-  /** Further ones, as callers send them. */
+  /** Other spellings that pass, as callers send them. */
   readonly others: readonly string[]
 }
 
-/** Whether something is certain to deny what is asked for. */
+/** Whether something certainly denies the request. */
 export type Denies = (asked: RuleParts, text: string) => Steps<boolean>
 
-/** Fields of the rule on what has other spellings, `not` fields or others. */
+/** Fields of the rule whose attribute has other spellings: `not` fields or others. */
 export function closedIn(parts: RuleParts, negated: boolean): readonly Closed[] {
   const isOne = (one: Criterion): boolean => OTHER_SPELLINGS.has(one.attribute.name) && one.negated === negated
   return parts.to.flatMap(clause => clause.filter(isOne).map(closed => ({ parts, clause, closed })))
@@ -58,20 +58,20 @@ export function covered({ attribute, extents }: Criterion, text: string, work: W
   return extents.some(wide => work.spend(1) && wide.covers(one))
 }
 
-/** What the rule speaks of, asked for under the other spelling. */
+/** The requests of the rule in the other spelling. */
 function spelledSo({ parts, clause, closed }: Closed, text: string): RuleParts {
   const asked = new Criterion(closed.field, closed.attribute, false, [text])
   return { from: parts.from, to: [[...clause.filter(one => !isSame(one, closed)), asked]], when: parts.when }
 }
 
-/** A request that passes, for people. */
+/** A request that passes, in words. */
 export function requestWords({ clause, closed }: Closed, text: string): string {
   const given = clause.find(({ attribute, negated }) => attribute.name === "method" && !negated)?.values[0] ?? "GET"
   const method = given.includes("*") ? "GET" : given
   return closed.attribute.name === "path" ? `\`${method} ${text}\`` : `a ${method} with \`Host: ${text}\``
 }
 
-/** What else passes, to stand behind a sentence about the first. */
+/** The other requests that pass, to follow a sentence about the first. */
 export function othersWords({ others }: Passed): string {
   return others.length === 0 ? "" : `; other spellings that pass: ${others.map(text => `\`${text}\``).join(", ")}`
 }

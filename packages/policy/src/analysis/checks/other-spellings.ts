@@ -7,17 +7,17 @@ import type { MeshConfig } from "../../mesh/config.js"
 import { normalizeTarget } from "../../request/path.js"
 
 export interface Spelling {
-  /** As a caller sends it. */
+  /** The spelling that a caller sends. */
   readonly text: string
-  /** As rules see it. */
+  /** The spelling that rules see. */
   readonly seen: string
-  /** Who takes it for what is written. */
+  /** The applications that treat it as the original value. */
   readonly readers: string
-  /** What to write, so that this one is meant too. */
+  /** What to write so that this spelling is included. */
   readonly fix: string
 }
 
-/** Of the attributes that have such: how each value may be spelled otherwise. */
+/** For each attribute that has other spellings: the other spellings of a value. */
 export const OTHER_SPELLINGS: ReadonlyMap<string, (written: string, mesh: MeshConfig) => readonly Spelling[]> = new Map(
   [
     ["path", pathSpellings],
@@ -27,9 +27,9 @@ export const OTHER_SPELLINGS: ReadonlyMap<string, (written: string, mesh: MeshCo
 
 const MOST = "most applications"
 const SAFEST = "to deny every spelling, use ALLOW policies that leave it out"
-/** gRPC's `/package.Service/Method`, which its servers know by one spelling alone. */
+/** gRPC's `/package.Service/Method`, for which servers accept only one spelling. */
 const GRPC = /^\/(?:\w+\.)*[A-Z]\w*\/[A-Z]\w*$/
-/** RFC 3986 section 6.2.2.1: the case of its digits makes no difference. */
+/** RFC 3986 section 6.2.2.1: the digits of an escape are case-insensitive. */
 const ESCAPE = /%[0-9A-Fa-f]{2}/g
 
 function pathSpellings(written: string, { pathNormalization, dialect }: MeshConfig): readonly Spelling[] {
@@ -41,7 +41,7 @@ function pathSpellings(written: string, { pathNormalization, dialect }: MeshConf
   const wider = isTemplate(written) || written.startsWith("*") ? SAFEST : `write \`${bare}*\`; ${SAFEST}`
   const slash = { text: path === bare ? `${path}/` : bare, readers: MOST, fix: wider }
   const spellings: readonly Omit<Spelling, "seen">[] = [
-    // A prefix that ends in a slash is meant for what is below it.
+    // A prefix that ends in a slash means the paths below it.
     ...(isPrefix ? [] : [slash]),
     ...escapeCases(path, written),
     { text: withParameter(path), readers: "servers that cut path parameters off", fix: wider },
@@ -60,12 +60,12 @@ function pathSpellings(written: string, { pathNormalization, dialect }: MeshConf
   ]
   return spellings.flatMap(spelling => {
     const seen = normalizeTarget(spelling.text, pathNormalization, dialect)?.path
-    // Undefined: the request is answered with 400.
+    // Undefined means that the request gets a 400.
     return seen === undefined || seen === path ? [] : [{ ...spelling, seen }]
   })
 }
 
-/** The shortest path that the value names, or one of them. */
+/** The shortest path that the value matches, or one of them. */
 function shortestPath(written: string): string {
   if (isTemplate(written)) return written.replaceAll(/\{\*\*?\}/g, "x")
   if (written.startsWith("*")) return written === "*" ? "/" : `/x${written.slice(1)}`
@@ -79,30 +79,30 @@ function escapeCases(path: string, written: string): readonly Omit<Spelling, "se
   return other === path ? [] : [{ text: other, readers: MOST, fix: `add \`${other}${rest}\`` }]
 }
 
-/** Behind the first segment, where no prefix of more than it reaches. RFC 3986 section 3.3. */
+/** After the first segment, so that prefixes longer than it do not match. RFC 3986 section 3.3. */
 function withParameter(path: string): string {
   return path.includes(";") ? path : path.replace(/^\/+[^/]+/, "$&;x=1")
 }
 
-/** In place of the last slash between two segments, or behind the only one. */
+/** Replaces the last slash between two segments, or follows the only one. */
 function withEscapedSlash(bare: string): string {
   const between = bare.replace(/([^/])\/([^/]+)$/, "$1%2f$2")
   return between === bare ? `${bare}%2f` : between
 }
 
-/** In capitals, but for escapes, whose case is another matter. */
+/** In capitals except for escapes, whose case is covered separately. */
 function capitals(text: string): string {
   return text.replace(/%[0-9A-Fa-f]{2}|[^%]+/g, part => (part.startsWith("%") ? part : part.toUpperCase()))
 }
 
-/** RFC 9110 section 7.2: a port may stand behind it. */
+/** RFC 9110 section 7.2: a port may follow the host. */
 function hostSpellings(written: string): readonly Spelling[] {
-  // One that ends in a star takes both; of an address, and of a name with its port, there is no other worth naming.
+  // A value that ends in a star matches both. Addresses and names with a port have no other spelling worth reporting.
   if (!/^\*?\.?[a-z0-9]([-a-z0-9.]*[a-z0-9])?\.?$/i.test(written) || /^[\d.]+$/.test(written)) return []
   const wild = written.startsWith("*")
   const name = wild ? `www${written.slice(1).replace(/^(?!\.)/, ".")}` : written
   const text = `${name}:80`
-  // With a star in front the one behind would be a letter.
+  // After a leading star, a trailing one would be a literal.
   const ports = wild ? `\`${written}:80\` and whatever other port callers name` : `\`${written}:*\``
   return [{ text, seen: text, readers: MOST, fix: `add ${ports}; ${SAFEST}` }]
 }

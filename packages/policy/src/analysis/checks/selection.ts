@@ -45,12 +45,12 @@ export function* unselected(set: PolicySet, work: Work): Steps<readonly Analysis
 
 const LETTERS = 16
 
-/** What finding out whom a scope reaches costs. */
+/** The cost of finding the workloads that a scope reaches. */
 export function reachCost({ workloads = [] }: PolicySet, { labels, targets = [] }: Scope): number {
   return workloads.length * (1 + Object.keys(labels).length + targets.length)
 }
 
-/** The labels, under the selector's own keys first, of the workload that misses the selector by least. */
+/** The labels, those with the selector's keys first, of the workload that misses the selector by the least. */
 function* nearestLabels(scope: Scope, workloads: readonly KnownWorkload[], work: Work): Steps<string | undefined> {
   let best: KnownWorkload | undefined
   let least = Number.POSITIVE_INFINITY
@@ -59,12 +59,12 @@ function* nearestLabels(scope: Scope, workloads: readonly KnownWorkload[], work:
     if (work.due) yield
     let distance = 0
     for (const [key, value] of Object.entries(scope.labels)) {
-      // Comparing letter by letter costs about as much as that many values.
+      // Comparing letter by letter costs about as much as this many values.
       if (!work.spend(LETTERS)) break
       const has = workload.labels[key]
       distance += has === undefined ? key.length + value.length : editDistance(value, has)
     }
-    // What was not compared to its end is not called the nearest.
+    // If not all workloads were compared, none is reported as the nearest.
     if (work.exhausted) break
     if (distance >= least) continue
     least = distance
@@ -82,7 +82,7 @@ function labelText(labels: { readonly [key: string]: string }): string {
 export function* peerPrecedence(set: PolicySet, work: Work): Steps<readonly AnalysisFinding[]> {
   const found: AnalysisFinding[] = []
   const rootNamespace = set.mesh.names.rootNamespace
-  // By namespace: a policy can only stand behind one of its own scope, and no scope spans two of them.
+  // By namespace: a policy can be superseded only by one with the same scope, and no scope spans two namespaces.
   const enforced = new Map<string, PeerAuthentication[]>()
   for (const policy of set.peerAuthentications) {
     const { namespace, name } = policy.metadata
@@ -94,7 +94,7 @@ export function* peerPrecedence(set: PolicySet, work: Work): Steps<readonly Anal
     }
     if (isShadow(policy, set.mesh)) continue
     const neighbours = remembered(enforced, namespace, () => [])
-    // The policy itself describes workloads that it certainly selects. Neighbours come oldest first.
+    // The policy itself stands for workloads that it certainly selects. Neighbours are sorted, the oldest first.
     const { labels, targets } = set.scopeOf(policy)
     const selected = targets?.map(service => ({ namespace, name, labels, services: [service] }))
     const workloads = selected ?? [{ namespace, name, labels }]
@@ -108,7 +108,7 @@ export function* peerPrecedence(set: PolicySet, work: Work): Steps<readonly Anal
     neighbours.push(policy)
     if (older === undefined) continue
     const first = `\`${older.metadata.namespace}/${older.metadata.name}\``
-    // Files that the cluster has not written do not say which one is older.
+    // Without creation times from a cluster, files do not show which one is older.
     const why =
       older.metadata.creationTimestamp === undefined
         ? `${first} has the same scope, and only the older of the two is asked; port maps are not merged`

@@ -32,7 +32,7 @@ function mayShadow(wide: AnalysedRule, narrow: AnalysedRule): boolean {
   return decides && scopeContains(wide.scope, narrow.scope)
 }
 
-/** Of CUSTOM rules only those that ask the same provider. */
+/** CUSTOM rules must also ask the same provider. */
 function doesSame(a: AnalysedRule, b: AnalysedRule): boolean {
   return a.action === b.action && a.policy.spec.provider?.name === b.policy.spec.provider?.name
 }

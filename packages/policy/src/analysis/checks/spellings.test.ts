@@ -61,12 +61,12 @@ describe("a path is closed under one spelling alone", () => {
     expect(spellings(documents).map(({ why }) => why)).toEqual([expect.stringContaining(`\`${witness}\``)])
   })
 
-  it("of a host is said once, and not as something to know besides", () => {
+  it("of a host is reported once, and not again as information", () => {
     const codes = analyze([deny(to({ hosts: ["a.example"] }))], mesh).map(({ code }) => code)
     expect(codes).toEqual(["closed-by-one-spelling"])
   })
 
-  it("says once for a list where, why and what to write", () => {
+  it("reports one finding for a list, with place, reason and fix", () => {
     expect(spellings([deny(to({ paths: ["/1*", "/admin", "/x"] }))])).toMatchObject([
       {
         severity: "warning",
@@ -108,7 +108,7 @@ describe("what is open depends on the mesh's normalisation", () => {
   })
 })
 
-describe("nothing is said of", () => {
+describe("nothing is reported about", () => {
   test.each<[string, AuthorizationPolicy[]]>([
     ["a prefix in small letters and capitals", [deny(to({ paths: ["/admin*", "/ADMIN*"] }))]],
     ["a prefix without letters", [deny(to({ paths: ["/1*"] }))]],
@@ -146,7 +146,7 @@ describe("nothing is said of", () => {
   })
 })
 
-it("is done in bounded work", () => {
+it("has bounded work", () => {
   const rules = Array.from({ length: 500 }, (_, n): Rule => to({ paths: [`/p${n}`], notPaths: [`/q${n}`] }))
   const many = Array.from({ length: 6 }, (_, n) => policy(`p${n}`, { action: "DENY", rules }, `ns-${n}`))
   expect(analyze(many, mesh).some(({ code }) => code === "analysis-limited")).toBe(true)

@@ -18,7 +18,7 @@ export function* closedSpellings(set: PolicySet, work: Work): Steps<readonly Ana
     if (rule.action === "AUDIT") continue
     const does = rule.action === "ALLOW" ? "matches the rule" : "does not match the rule"
     for (const place of closedIn(rule.compiled, rule.action === "ALLOW")) {
-      // One finding per list: an author who writes one value this way writes all of them this way.
+      // One finding per list: an author who writes one value in this way writes all of them in this way.
       const { closed } = place
       const passed = yield* firstPassed(
         place,
@@ -36,7 +36,7 @@ export function* closedSpellings(set: PolicySet, work: Work): Steps<readonly Ana
   return found
 }
 
-/** What else there is in the set to deny a request. */
+/** The other rules of the set that may deny a request. */
 class Others {
   readonly #denies: readonly AnalysedRule[]
   readonly #allows: readonly AnalysedRule[]
@@ -48,7 +48,7 @@ class Others {
     this.#lists = set.allowLists
   }
 
-  /** Whether it is plain that they do. */
+  /** Whether they certainly deny the request. */
   *deny(rule: AnalysedRule, closed: Criterion, asked: RuleParts, text: string, work: Work): Steps<boolean> {
     for (const deny of this.#denies) {
       if (!work.spend(1)) return false
@@ -65,7 +65,7 @@ class Others {
     return true
   }
 
-  /** Whether, wherever the rule applies, only what is allowed gets in. */
+  /** Whether only allowed requests pass wherever the rule applies. */
   #isListed({ shadow, scope }: AnalysedRule): boolean {
     return this.#lists.some(list => (shadow || !list.shadow) && scopeContains(list.scope, scope))
   }

@@ -15,7 +15,7 @@ export function* statedSpellings(set: PolicySet, work: Work): Steps<readonly Ana
   for (const invariant of set.invariants) {
     for (const [index, { name: _, ...rule }] of (invariant.spec.never ?? []).entries()) {
       const compiled = compileRule(invariant.metadata, index, rule, set.mesh, attributes)
-      // Compiling is the dear part, and no comparison.
+      // Compiling is expensive and is not counted as a comparison.
       yield
       for (const place of closedIn(compiled, false)) {
         const at = `spec.never[${index}].${place.closed.field}`

@@ -22,7 +22,7 @@ function criteria({ compiled }: AnalysedRule): readonly Criterion[] {
 export function tokensMissing(set: PolicySet, work: Work): Steps<readonly AnalysisFinding[]> {
   const verifying = verifiers(set)
   const bare = new Map<Scope, string | undefined>()
-  // Whom a policy reaches is asked once for all its rules.
+  // The workloads that a policy reaches are determined once for all its rules.
   const cost = ({ size, scope, index }: AnalysedRule) =>
     index > 0 ? size : size + reachCost(set, scope) + (set.workloads ?? []).length * verifying.length
   return each(set.rules, work, {
@@ -70,7 +70,7 @@ function withoutTokens(
 const verifiers = (set: PolicySet): readonly RequestAuthentication[] =>
   set.requestAuthentications.filter(policy => !isShadow(policy, set.mesh) && (policy.spec.jwtRules ?? []).length > 0)
 
-/** Issuers that a misspelt one is compared with, and misspelt ones that are compared at all. */
+/** The number of issuers that a misspelt one is compared with, and of misspelt issuers that are compared at all. */
 const MAX_COMPARED = 100
 
 export function unknownIssuers(set: PolicySet, work: Work): Steps<readonly AnalysisFinding[]> {
@@ -101,7 +101,9 @@ export function unknownIssuers(set: PolicySet, work: Work): Steps<readonly Analy
   })
 }
 
-/** Undefined where any issuer may come: a rule without issuer takes tokens of all. No rule at all is another finding. */
+/**
+ * Undefined if any issuer is possible: a rule without issuer accepts tokens of all. Having no rule is another finding.
+ */
 function issuersFor(
   scope: Scope,
   set: PolicySet,

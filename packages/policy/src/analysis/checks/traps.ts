@@ -8,7 +8,7 @@ import { type AnalysisFinding, analysisFinding } from "../finding.js"
 import type { AnalysedRule, PolicySet } from "../policy-set.js"
 import { each, limited, type Steps, type Work } from "../work.js"
 
-/** A check of every rule by itself. */
+/** Checks every rule separately. */
 function eachRule(set: PolicySet, work: Work, look: (rule: AnalysedRule) => readonly AnalysisFinding[]) {
   return each(set.rules, work, { cost: ({ size }) => size, place: rule => limited(rule.policy, rule.at), look })
 }
@@ -30,7 +30,7 @@ export function anonymous(set: PolicySet, work: Work): Steps<readonly AnalysisFi
       const kind = identity(excluded)
       const ofKind = clause.filter(criterion => identity(criterion) === kind)
       if (ofKind.some(criterion => !criterion.negated)) return []
-      // An author who excludes every value means requests without one.
+      // An author who excludes every value means requests without the attribute.
       if (ofKind.some(({ values }) => values.includes("*"))) return []
       const why = `\`${excluded.field}\` also holds for callers that have no ${kind} at all, so they are allowed`
       const fix = kind === "token" ? 'add `requestPrincipals: ["*"]` beside it' : 'add `principals: ["*"]` beside it'
@@ -46,7 +46,7 @@ export function widensOnTcp(set: PolicySet, work: Work): Steps<readonly Analysis
     if (rule.action !== "DENY") return []
     const { from, to, when } = rule.compiled
     const http = [...from.flat(), ...to.flat(), ...when].find(({ attribute }) => attribute.httpOnly)
-    // One alternative without a port is enough to reach every TCP port.
+    // One alternative without a port is enough to match every TCP port.
     const alternatives: readonly Clause[] = to.length === 0 ? [[]] : to
     const bound = alternatives.every(alternative => [...alternative, ...when].some(isPort))
     if (http === undefined || bound) return []
@@ -59,7 +59,7 @@ export function widensOnTcp(set: PolicySet, work: Work): Steps<readonly Analysis
 export function hostsWithoutPort(set: PolicySet, work: Work): Steps<readonly AnalysisFinding[]> {
   return eachRule(set, work, rule =>
     rule.compiled.to.flat().flatMap(({ attribute, field, negated, values }) => {
-      // Where that leaves something open, it is said more plainly.
+      // The other cases leave something open and have a clearer finding of their own.
       if (attribute.name !== "host" || negated === (rule.action === "ALLOW")) return []
       const written = new Set(values)
       return values
@@ -95,7 +95,7 @@ export function strayDashes(set: PolicySet, work: Work): Steps<readonly Analysis
   })
 }
 
-/** Two neighbours that complete each other, as `from` and `to` of one rule with a dash between them. */
+/** Two neighbouring rules that complete each other, like `from` and `to` of one rule with a dash between them. */
 function splitRule(previous: Rule | undefined, rule: Rule): readonly string[] {
   const [a, b] = [sections(previous ?? {}), sections(rule)]
   if (a.length === 0 || b.length === 0 || b.some(section => a.includes(section))) return []
@@ -115,7 +115,7 @@ interface Alternative {
   readonly fields: readonly string[]
 }
 
-/** Neighbouring alternatives that ask about different things, as one alternative with a dash too many would. */
+/** Neighbouring alternatives that read different attributes, like one alternative with a superfluous dash. */
 function eitherIsEnough(alternatives: readonly Alternative[]): readonly { at: string; why: string }[] {
   return alternatives.flatMap(({ fields }, index) => {
     const next = alternatives[index + 1]
