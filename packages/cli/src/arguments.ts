@@ -33,7 +33,7 @@ export function address(text: string): Address {
   return { host: match[1].replace(/^\[(.*)\]$/, "$1"), port: number }
 }
 
-/** For ports that ask for no proof of who calls: other machines must not reach them. */
+/** The address of a port without client authentication. Other machines must not reach it, so it must be on loopback. */
 export function loopback(text: string): Address {
   const result = address(text)
   if (!/^(localhost|127\.\d+\.\d+\.\d+|::1)$/.test(result.host))
@@ -41,21 +41,21 @@ export function loopback(text: string): Address {
   return result
 }
 
-/** An address to hand on as it was written. */
+/** An address that is passed on unchanged. */
 export function endpoint(text: string): string {
   if (/[\s/]/.test(text)) throw new InvalidArgumentError("must have the form HOST:PORT, without a scheme")
   address(text)
   return text
 }
 
-/** As SPIFFE has it (SPIFFE-ID section 2.1): every identity of the mesh begins with it. */
+/** A SPIFFE trust domain (SPIFFE-ID section 2.1). Every identity of the mesh begins with it. */
 export function trustDomain(text: string): string {
   if (!/^[a-z0-9._-]{1,255}$/.test(text))
     throw new InvalidArgumentError("must be small letters, digits, dots, hyphens and underscores, as cluster.local")
   return text
 }
 
-/** In milliseconds, from a length of time as policies write them: `90s`, `24h`. */
+/** Parses a duration as in policies (`90s`, `24h`) to milliseconds. */
 export function duration(text: string): number {
   const milliseconds = durationMilliseconds(text)
   if (milliseconds === undefined || milliseconds <= 0)

@@ -41,7 +41,7 @@ function parsed(file: string, argv: readonly string[] = [], env: Readonly<Record
   }
 }
 
-it("sets what flags would set", () => {
+it("sets options like flags", () => {
   expect(parsed("xdsPort: 1\nname: [a, b]\nlevel: debug\nembedded: true\n")).toEqual({
     xdsPort: 1,
     name: ["a", "b"],
@@ -50,7 +50,7 @@ it("sets what flags would set", () => {
   })
 })
 
-it("yields to the environment, which yields to the flag", () => {
+it("is overridden by the environment, which is overridden by the flag", () => {
   const env = { TEST_MERLON_XDS_PORT: "2" }
   expect(parsed("xdsPort: 1", [], env).xdsPort).toBe(2)
   expect(parsed("xdsPort: 1", ["--xds-port", "3"], env).xdsPort).toBe(3)
@@ -71,13 +71,13 @@ describe("rejects", () => {
     expect(() => parsed(file)).toThrow(message)
   })
 
-  it("what is not in UTF-8", () => {
+  it("a file that is not UTF-8", () => {
     const file = join(folder, "latin1.yaml")
     writeFileSync(file, Buffer.from("level: caf\u00e9", "latin1"))
     expect(() => applyConfigFile(new Command(), file)).toThrow(/cannot read `.*`: it is not in UTF-8/)
   })
 
-  it("a file that is not there, by name", () => {
+  it("a missing file, by name", () => {
     expect(() => applyConfigFile(new Command(), join(folder, "none"))).toThrow(/cannot read `.*none`/)
   })
 })

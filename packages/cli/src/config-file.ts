@@ -43,7 +43,7 @@ function readMapping(path: string): object {
   return value
 }
 
-// What a flag would have been given as text goes through the flag's own reader, so that both reject the same things.
+// Values go through the flag's own parser, so that file and flag reject the same values.
 function valueFor(option: Option, value: unknown, path: string): unknown {
   const name = option.attributeName()
   if (option.isBoolean() || option.negate) {

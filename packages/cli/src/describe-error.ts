@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // An error as one sentence for the user.
 
-/** With the code that explains it in docs/reference/errors.md. Codes of Node and of the system are in capitals. */
+/**
+ * The message with the code that docs/reference/errors.md explains. Codes of Node and of the system are in capitals.
+ */
 export function labelled(error: unknown): string {
   const code = error instanceof Error && "code" in error ? error.code : undefined
   const text = describeError(error)

@@ -24,10 +24,10 @@ it.each(["false", "0", "no", "off", "", "False"])("%j means off", text => {
   expect(switchedBy(text)).toBe(false)
 })
 
-it("a flag wins", () => {
+it("are overridden by a flag", () => {
   expect(switchedBy("false", ["--it"])).toBe(true)
 })
 
-it("rejects any other value by its name", () => {
+it("rejects any other value, with the variable's name", () => {
   expect(() => switchedBy("maybe")).toThrow(`${NAME} must be true or false; it is \`maybe\``)
 })

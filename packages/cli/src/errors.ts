@@ -249,7 +249,9 @@ export const CLI_ERRORS = {
 
 export type CommandErrorCode = keyof typeof CLI_ERRORS | ConnectionCode | NoAnswerCode
 
-/** What `merlonctl analyze` verifies about rules, beside the findings of the policy library. */
+/**
+ * Findings about rules that only a proof gives. `merlonctl analyze` reports them beside those of the policy library.
+ */
 export const PROVED_FINDINGS = {
   "dead-rule": {
     severity: "warning",

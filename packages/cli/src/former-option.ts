@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An option under the name it had in earlier releases: scripts that use it keep working, help and completion do not show it.
+// An option under its name in earlier releases. Scripts that use it keep working; help and completion do not show it.
 
 import { Option } from "commander"
 
@@ -13,7 +13,7 @@ export class FormerOption extends Option {
     if (current.parseArg !== undefined) this.parseArg = current.parseArg
   }
 
-  /** Both names set the same value. */
+  /** The key of the current option: both names set the same value. */
   override attributeName(): string {
     return this.#current.attributeName()
   }

@@ -7,7 +7,7 @@ import { type DestinationStream, destination } from "pino"
 
 const STANDARD_ERROR = 2
 /**
- * Bytes that were not read. Beyond this, lines are dropped; otherwise a reader that is gone would cost unlimited
+ * The limit of unread bytes. Lines beyond it are dropped; otherwise a reader that has stopped would cost unlimited
  * memory.
  */
 const MOST_WAITING = 1 << 20

@@ -5,11 +5,11 @@
 import { basename } from "node:path"
 import { runProgram } from "./ctl/program.js"
 
-// The reader of our output may leave early, as `head` does.
+// The reader of our output may close the pipe early, as `head` does.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1))
 
-// kubectl runs a program of this name as its plugin.
+// kubectl runs a program of this name as a plugin.
 const isPlugin = [process.argv0, process.argv[1] ?? ""].some(path => basename(path) === "kubectl-merlon")
 
-// No await at the top: executables hold this as a script.
+// No top-level await: executables contain this as a script.
 void runProgram(process.argv.slice(2), isPlugin ? "kubectl merlon" : "merlonctl")

@@ -51,7 +51,7 @@ const COMMANDS: Readonly<Record<string, { readonly summary: string; readonly loa
   },
 }
 
-/** With the requested command in full and the others by name; `*` loads all of them. */
+/** The program with the requested command in full and the others by name. `*` loads all of them. */
 export async function merlondProgram(asked: string): Promise<Command> {
   const program = new Command("merlond")
     .description("Run the parts of the mesh: control plane, proxies and embedded cluster")

@@ -4,7 +4,7 @@
 import { spawn } from "node:child_process"
 
 export interface Ran {
-  /** False where there is no such program. */
+  /** False if the program does not exist. */
   readonly found: boolean
   readonly code: number | null
   readonly errors: string
@@ -27,7 +27,7 @@ export function programRunner(env: NodeJS.ProcessEnv): RunProgram {
         else reject(error)
       })
       child.on("close", code => resolve({ found: true, code, errors }))
-      // A program that ends without reading says so by its exit code.
+      // The exit code reports a program that ends without reading its input.
       child.stdin.on("error", () => undefined)
       child.stdin.end(input)
     })

@@ -15,7 +15,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(clone, { recursive: true, force: true }))
 
-it.each(["merlonctl", "merlond"])("%s of a clone that is not built says what to type", name => {
+it.each(["merlonctl", "merlond"])("%s in a clone without a build says what to type", name => {
   const program = join(clone, "packages", "cli", "bin", `${name}.js`)
   const { status, stdout, stderr } = spawnSync(process.execPath, [program, "status"], { encoding: "utf8" })
   expect([status, stdout, stderr]).toEqual([

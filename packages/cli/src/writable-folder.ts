@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks a data folder before anything is written to it: the error then names the flag, and not the first file that could
-// not be created.
+// Checks a data folder before anything is written to it, so that the error names the flag instead of the first file
+// that could not be created.
 
 import { accessSync, constants, mkdirSync } from "node:fs"
 import { messageOf } from "@merlon/xds/runtime"

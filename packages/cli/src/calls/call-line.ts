@@ -17,7 +17,7 @@ function jsonLine(record: CallRecord, time: Date): string {
     workload,
     durationMs: Math.round(durationMs * 1_000) / 1_000,
     decisionId,
-    // Whose word the id is: it came with the response.
+    // Tells who assigned the id: it came with the response.
     decidedBy: decisionId === undefined ? undefined : workload,
   })}\n`
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prometheus metrics of a workload's outbound calls. The first hundred called Services have their own label; the rest
-// share one, and so do all destinations outside the mesh, because programs choose those. Most calls end like the one before,
-// so its tallies are kept at hand: finding them costs more than counting.
+// Prometheus metrics of a workload's outbound calls. The first hundred called Services have their own label. All others
+// share one label, and so do all destinations outside the mesh, because programs choose those. Most calls have the same
+// outcome as the call before, so the counters of that outcome are cached: finding them costs more than counting.
 
 import type { CallRecord, EjectionRecord } from "@merlon/xclient"
 import { CALL_TRANSPORTS, type CallTransport } from "@merlon/xds"
@@ -10,16 +10,16 @@ import { Counter, Registry } from "prom-client"
 
 const MOST_DESTINATIONS = 100
 const OTHERS = "(others)"
-/** Names that no Service can have. */
+/** Labels that cannot be the name of a Service. */
 const OUTSIDE = "(outside)"
 
-/** How a call ended, and where such ends are counted. */
+/** How a call ended, and its counters. */
 interface Outcome {
   readonly destination: string
   readonly inMesh: boolean
   readonly isOpaque: boolean
   readonly transport: CallTransport
-  /** 2 for 2xx. */
+  /** The class of the status: 2 for 2xx. */
   readonly hundreds: number
   readonly label: string
   readonly calls: Tally
@@ -40,7 +40,7 @@ export class CallMetrics {
   readonly #durations: Durations<CallTransport>
   #last: Outcome | undefined
 
-  /** `spans`: where they are collected. */
+  /** `spans`: counters of the span exporter. */
   constructor(mesh: string, spans?: { readonly exported: number; readonly dropped: number }) {
     const prefix = `${mesh.replaceAll("-", "_")}_xclient_`
     const registers = [this.registry]
@@ -66,7 +66,7 @@ export class CallMetrics {
         help,
         registers,
         collect() {
-          // Counted elsewhere; this only repeats the figure.
+          // Counted elsewhere. This only reports the number.
           this.reset()
           this.inc(value())
         },

@@ -5,10 +5,10 @@
 import type { CallRecord } from "@merlon/xclient"
 import { HTTP_VERSIONS, type SpanContent } from "@merlon/xserver/observe"
 
-/** `mesh`: the word before attributes that are ours. */
+/** `mesh`: the prefix of our own attributes. */
 export function callSpan(record: CallRecord, mesh: string): SpanContent {
   const { method, status, failure, durationMs } = record
-  // By the conventions for clients, a request that was turned down is an error of the call.
+  // By OpenTelemetry's conventions for clients, a rejected request is an error of the call.
   const failed = failure !== undefined || status >= 400
   return {
     kind: "client",

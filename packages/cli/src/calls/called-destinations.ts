@@ -7,13 +7,13 @@ import { type CalledDestination, MAX_DESTINATIONS } from "@merlon/xds"
 
 type Row = { -readonly [K in keyof CalledDestination]: CalledDestination[K] }
 
-/** As long as the control plane reads them. */
+/** The lengths that the control plane accepts. */
 const MOST = { destination: 300, workload: 512, reason: 500 }
 
 export class CalledDestinations {
   readonly #rows = new Map<string, Row>()
   readonly #now: () => number
-  /** Most calls go where the one before went, and making a key costs more than comparing. */
+  /** Most calls have the same destination as the call before, and comparing is cheaper than making a key. */
   #last: { readonly destination: string; readonly transport: CallRecord["transport"]; readonly row: Row } | undefined
 
   constructor(now: () => number = Date.now) {
@@ -34,7 +34,7 @@ export class CalledDestinations {
     row.lastReason = reason && cut(reason, MOST.reason)
   }
 
-  /** The one called last first. */
+  /** The most recently called destination first. */
   list(): readonly CalledDestination[] {
     return [...this.#rows.values()].sort((a, b) => b.lastSeen - a.lastSeen).map(row => ({ ...row }))
   }
@@ -47,7 +47,7 @@ export class CalledDestinations {
   }
 
   #find({ destination, inMesh, transport }: CallRecord): Row {
-    // A connection whose destination is not known has none to name.
+    // A connection with an unknown destination has nothing to record.
     const named = destination === "" ? "(unknown)" : cut(destination, MOST.destination)
     const key = `${named} ${transport}`
     const known = this.#rows.get(key)

@@ -39,7 +39,7 @@ async function logged(accessLog: "json" | "text" | "off", ...records: readonly C
 }
 
 describe("the access log", () => {
-  it("tells calls from requests by their direction", async () => {
+  it("distinguishes calls from requests by direction", async () => {
     const [line = ""] = await logged("json", CALL)
     expect(JSON.parse(line)).toEqual({
       time: expect.any(String),
@@ -50,7 +50,7 @@ describe("the access log", () => {
     })
   })
 
-  it("has the id of a denial, and whose word it is", async () => {
+  it("has the id of a denial and who assigned it", async () => {
     const [line = ""] = await logged("json", DENIED)
     expect(JSON.parse(line)).toMatchObject({ decisionId: "0123456789abcdef0123", decidedBy: "app/web-1" })
   })
@@ -115,7 +115,7 @@ describe("the metrics", () => {
     )
   })
 
-  it("have a bound, whatever the workload calls", async () => {
+  it("are bounded, whatever the workload calls", async () => {
     const many = Array.from({ length: 500 }, (_, n) => [
       { ...CALL, destination: `web${n}.app:80` },
       { ...PASSED, destination: `127.0.0.1:${n + 1}` },
@@ -128,7 +128,7 @@ describe("the metrics", () => {
 })
 
 describe("a span", () => {
-  it("tells of the call as a client, with the id of a denial", () => {
+  it("describes the call as a client, with the id of a denial", () => {
     expect(callSpan(DENIED, "merlon")).toMatchObject({
       ...{ kind: "client", name: "GET", failed: true },
       attributes: {
@@ -141,7 +141,7 @@ describe("a span", () => {
     expect(callSpan(FAILED, "merlon").attributes["error.type"]).toBe("unreachable")
   })
 
-  it("is begun where a collector is given, and not elsewhere", async () => {
+  it("exists only if a collector is configured", async () => {
     const headers = { get: () => undefined }
     const traces = { url: "http://127.0.0.1:9/v1/traces", ratio: 0 }
     const calls = new ObservedCalls({ ...OPTIONS, accessLog: "off", traces })
@@ -152,7 +152,7 @@ describe("a span", () => {
 })
 
 describe("destinations", () => {
-  it("are counted by how they were reached, with what became of the last call", () => {
+  it("are counted by transport, with the outcome of the last call", () => {
     let now = 1_000
     const destinations = new CalledDestinations(() => now++)
     for (const record of [CALL, DENIED, FAILED, PASSED]) destinations.add(record)
@@ -166,7 +166,7 @@ describe("destinations", () => {
     ])
   })
 
-  it("have a bound, and the one called longest ago gives way", () => {
+  it("are bounded, and the least recently called one is dropped", () => {
     let now = 0
     const destinations = new CalledDestinations(() => now++)
     for (let n = 0; n < 1_000; n++) {
@@ -178,7 +178,7 @@ describe("destinations", () => {
     expect(listed.find(({ destination }) => destination === "kept:80")?.count).toBe(1_000)
   })
 
-  it("are never longer than the control plane reads", () => {
+  it("are never longer than the control plane accepts", () => {
     const destinations = new CalledDestinations()
     destinations.add({
       ...FAILED,

@@ -15,7 +15,7 @@ export interface ObservedCallsOptions {
   readonly mesh: string
   readonly workload: { readonly namespace: string; readonly name: string }
   readonly accessLog: AccessLogFormat
-  /** Without it no spans are collected. */
+  /** No spans are collected without it. */
   readonly traces?: TraceOptions | undefined
   readonly out?: LineOutput
 }

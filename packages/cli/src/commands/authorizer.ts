@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlond authorizer`: answers the authorization queries of gateways by the policies that select it. It joins the mesh,
-// or runs alone, like an xserver; only its requests are queries, which are answered instead of forwarded.
+// `merlond authorizer`: answers authorization queries of gateways by the policies that select it. It joins the mesh or
+// runs standalone, like an xserver, but its requests are queries, which it answers instead of forwarding.
 
 import { FORWARD_AUTH, type ForwardAuthKind, Gateways, type TrustedStatement } from "@merlon/xserver"
 import { Command, InvalidArgumentError, Option } from "commander"
@@ -14,7 +14,7 @@ interface Flags extends ProxyFlags {
   readonly trustAddress?: TrustedStatement
 }
 
-/** Other programs of the same machine: the narrowest choice that works without a flag. */
+/** Trusts other programs on the same machine: the narrowest default that works without a flag. */
 const LOOPBACK: readonly string[] = ["127.0.0.0/8", "::1"]
 
 export function authorizerCommand(): Command {

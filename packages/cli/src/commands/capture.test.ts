@@ -11,12 +11,12 @@ const MAP = [{ port: 8080, listen: 15_080 }]
 let folder = ""
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "merlon-capture-"))
-  // What the programs below are written with.
+  // The fake programs below need these.
   for (const name of ["cat", "sh"]) symlinkSync(`/bin/${name}`, join(folder, name))
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-/** A program of this name and nothing else on the path. */
+/** Creates a program of this name and makes its folder the whole PATH. */
 function program(name: string, script: string): void {
   writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
 }
@@ -28,9 +28,9 @@ it("hands the rules to nft", async () => {
   expect(readFileSync(join(folder, "rules"), "utf8")).toBe(nftRules(MAP, { mesh: "merlon" }))
 })
 
-it("runs iptables for both families where there is no nft", async () => {
+it("runs iptables for both families without nft", async () => {
   const log = join(folder, "log")
-  // `-N` and `-C` fail as they do where nothing is there yet.
+  // `-N` and `-C` fail as they do when nothing exists yet.
   for (const name of ["iptables", "ip6tables"]) {
     program(name, `echo ${name} "$@" >> ${log}\ncase "$*" in *" -C "*) exit 1;; esac`)
   }
@@ -41,16 +41,16 @@ it("runs iptables for both families where there is no nft", async () => {
   expect(iptablesRules(MAP, { mesh: "merlon" })).toContain("set -e")
 })
 
-it("fails where the rules are not taken, so that the pod does not start uncaptured", async () => {
+it("fails if the rules are rejected, so that the pod does not start uncaptured", async () => {
   program("nft", "echo 'Operation not permitted' >&2; exit 1")
   await expect(run()).rejects.toThrow("the rules were not taken: Operation not permitted")
 })
 
-it("fails where neither is there, and says what to do", async () => {
+it("fails without nft and iptables, and says what to do", async () => {
   await expect(run()).rejects.toThrow(/neither `nft` nor `iptables`/)
 })
 
-it("tells that outbound connections are redirected too", async () => {
+it("reports that outbound connections are redirected too", async () => {
   program("nft", `cat > ${join(folder, "rules")}`)
   const choices = { mesh: "merlon", outbound: { port: 15_001, proxyUid: 1337 } }
   expect(await capture(MAP, choices, programRunner({ PATH: folder }))).toBe(

@@ -31,7 +31,7 @@ interface OutboundFlags {
   readonly includeOutboundCidrs?: readonly CidrBlock[]
 }
 
-/** The largest user id that Linux gives out; one more means "no user". */
+/** The largest user id in Linux; the value above it means "no user". */
 const MAX_UID = 4_294_967_294
 
 export function captureCommand(): Command {
@@ -87,7 +87,7 @@ export function captureCommand(): Command {
     })
 }
 
-/** Says what was done. Fails where nothing could be: a pod whose traffic is not captured must not start. */
+/** Reports the redirection. Fails if it is not possible: a Pod whose traffic is not captured must not start. */
 export async function capture(map: readonly CapturedPort[], choices: CaptureChoices, run: RunProgram): Promise<string> {
   const inbound = map.map(({ port, listen }) => `${port} → ${listen}`).join(", ") || "no port"
   const captured = choices.outbound === undefined ? inbound : `${inbound}; outbound → ${choices.outbound.port}`
@@ -104,7 +104,7 @@ export async function capture(map: readonly CapturedPort[], choices: CaptureChoi
   throw new Error("neither `nft` nor `iptables` is here; add one of them to the image, or use `--capture service`")
 }
 
-/** What limits the redirection means nothing without one, so it is an error there. */
+/** Flags that limit the outbound redirection have no effect without it, so they are an error then. */
 function outboundOf(flags: OutboundFlags, map: readonly CapturedPort[]): OutboundCapture | undefined {
   const { outbound: port, proxyUid, excludeOutboundPorts, excludeOutboundCidrs, includeOutboundCidrs } = flags
   if (port === undefined) {
@@ -126,7 +126,7 @@ function outboundOf(flags: OutboundFlags, map: readonly CapturedPort[]): Outboun
 
 const kebab = (name: string): string => name.replaceAll(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
 
-/** Readers of lists say in text what is wrong with one. */
+/** Turns a parser that returns its error as text into one that throws. */
 function parsed<T>(read: (text: string) => T | string): (text: string) => T {
   return text => {
     const value = read(text)

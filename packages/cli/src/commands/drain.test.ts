@@ -23,7 +23,7 @@ it("waits until the application has closed its ports", async () => {
   await waiting
 })
 
-it("tells the xserver of this state folder, and one that starts later nothing", async () => {
+it("notifies the xserver of this state folder, and not one that starts later", async () => {
   const folder = mkdtempSync(join(tmpdir(), "merlon-drain-"))
   const state = join(folder, "state")
   const told = new Promise<void>(resolve => awaitDrainRequest(state, resolve))
@@ -36,7 +36,7 @@ it("tells the xserver of this state folder, and one that starts later nothing", 
   expect(existsSync(folder)).toBe(false)
 })
 
-it("rejects what is no list of ports", async () => {
+it("rejects an invalid list of ports", async () => {
   const command = drainCommand()
     .exitOverride()
     .configureOutput({ writeErr: () => undefined })

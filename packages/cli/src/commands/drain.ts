@@ -13,7 +13,7 @@ interface Flags {
   readonly untilClosed?: readonly number[]
 }
 
-/** Until endpoints are gone everywhere, also where the application stops at once. */
+/** The time for endpoints to be removed everywhere, also if the application stops at once. */
 const AT_LEAST_MS = 5_000
 const PERIOD_MS = 200
 const port = whole(1, 65_535)
@@ -39,7 +39,7 @@ export function drainCommand(): Command {
     })
 }
 
-/** Has no limit of its own: the kubelet bounds it by the Pod's grace period. */
+/** Has no timeout: the kubelet bounds it by the Pod's grace period. */
 export async function closed(hosts: readonly string[], ports: readonly number[], atLeastMs: number): Promise<void> {
   const end = performance.now() + atLeastMs
   const places = hosts.flatMap(host => ports.map(port => ({ host, port })))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlond hold`: runs any program and ends it, with everything it has started, when its supervisor ends. A local mesh
-// runs programs that are not ours under it, because they cannot load our parent watchdog.
+// `merlond hold`: runs any program and ends it, and every process that it has started, when its supervisor ends. A
+// local mesh runs third-party programs under it, because they cannot load our parent watchdog.
 
 import { spawn } from "node:child_process"
 import { constants } from "node:os"
@@ -18,13 +18,13 @@ export function holdCommand(): Command {
 }
 
 async function run(program: string, args: readonly string[], cwd: string): Promise<void> {
-  // A group of its own: what it has started ends with it.
+  // A separate process group, so that processes that it has started end with it.
   const child = spawn(program, [...args], { cwd, detached: true, stdio: ["ignore", "inherit", "inherit"] })
   const end = (signal: NodeJS.Signals): void => {
     try {
       if (child.pid !== undefined) process.kill(-child.pid, signal)
     } catch {
-      // It has ended by itself.
+      // It has already ended.
     }
   }
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
@@ -38,12 +38,12 @@ async function run(program: string, args: readonly string[], cwd: string): Promi
       reject(error.code === "ENOENT" ? new Error(`there is no program \`${program}\`, or no folder \`${cwd}\``) : error)
     })
     child.once("exit", (code, signal) => {
-      // Whatever of it is left.
+      // Ends the rest of the group.
       end("SIGKILL")
       process.exitCode = signal === null ? (code ?? 1) : 128 + (constants.signals[signal] ?? 0)
       resolve()
     })
   })
-  // Its supervisor's end of the pipe may stay open for long.
+  // The pipe keeps the process running as long as the supervisor holds its end, so exit explicitly.
   process.exit()
 }

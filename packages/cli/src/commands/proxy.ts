@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlond proxy`: both directions of one workload in one process. Inbound is xserver. Outbound takes the calls of the
-// workload, redirected by its Pod's network or sent by `http_proxy`, and makes them under the workload's identity.
+// `merlond proxy`: both directions of one workload in one process. Inbound is xserver. Outbound accepts the calls of
+// the workload, redirected by its Pod's network or sent through `http_proxy`, and makes them under the workload's
+// identity.
 
 import type { Socket } from "node:net"
 import { type Destination, type Libc, loadLibc } from "@merlon/wire/native"
@@ -16,7 +17,7 @@ interface Flags extends ProxyFlags {
   readonly httpProxy?: Address
 }
 
-/** One way to take calls. */
+/** A listener that accepts outbound calls. */
 interface CallListener {
   listen(): Promise<unknown>
   close(): Promise<void>
@@ -105,7 +106,7 @@ function callsOf(flags: Flags, libc: Libc | undefined): MakeCalls {
   }
 }
 
-/** Node does not offer the file descriptor of a socket, which the C library asks for. */
+/** Reads the file descriptor of a socket, which Node does not expose and the C library needs. */
 function originalDestination(socket: Socket, libc: Libc): Destination | undefined {
   const { fd } = (socket as Socket & { readonly _handle?: { readonly fd?: number } })._handle ?? {}
   return fd === undefined ? undefined : libc.originalDestination(fd, socket.localFamily === "IPv6" ? 6 : 4)

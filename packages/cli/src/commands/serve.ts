@@ -218,7 +218,7 @@ export function serveCommand(): Command {
         "CONTROL_PLANE",
       ).argParser(endpoint),
     )
-    // Watching it.
+    // Health and metrics.
     .addOption(
       new Option("--traces <url>", "send traces to this collector, OTLP over HTTP").env("OTEL_EXPORTER_OTLP_ENDPOINT"),
     )
@@ -238,7 +238,7 @@ async function run({ config }: { config?: string }, command: Command): Promise<v
   let running: Serving | undefined
   let stopping = false
   const stop = (signal: string): void => {
-    // Asked twice, it does not wait any longer.
+    // A second signal exits at once.
     if (stopping) process.exit(1)
     stopping = true
     logger.info({ signal }, "stopping")

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net"
 import { afterEach, expect, it } from "vitest"
 import { ready, waitCommand } from "./wait.js"
 
-/** The proxy, which answers every readiness probe with the next of these statuses, and with the last from then on. */
+/** A proxy that answers each readiness probe with the next of these statuses, and repeats the last one. */
 const servers: ReturnType<typeof createServer>[] = []
 async function proxy(...statuses: readonly number[]): Promise<{ readonly port: number; readonly asked: string[] }> {
   const asked: string[] = []
@@ -23,7 +23,7 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close()
 })
 
-it("returns when the proxy is ready, and not before", async () => {
+it("returns only when the proxy is ready", async () => {
   const { port, asked } = await proxy(503, 503, 200)
   await ready({ host: "127.0.0.1", port }, 60_000)
   expect(asked).toEqual(["/healthz/ready", "/healthz/ready", "/healthz/ready"])
@@ -40,7 +40,7 @@ it("waits for a proxy that does not listen yet", async () => {
   await waiting
 })
 
-it("gives up with the reason", async () => {
+it("fails with the reason after the timeout", async () => {
   const { port } = await proxy(503)
   const flags = ["--health", `127.0.0.1:${port}`, "--timeout", "1ms"]
   await expect(waitCommand().parseAsync(flags, { from: "user" })).rejects.toThrow(

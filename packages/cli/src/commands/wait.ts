@@ -26,7 +26,7 @@ export function waitCommand(): Command {
     .action(({ health, timeout }: Flags) => ready(health, timeout))
 }
 
-/** Rejects with the last obstacle. The kubelet then restarts the proxy. */
+/** Rejects with the last reason that the proxy was not ready. The kubelet then restarts the proxy. */
 export async function ready({ host, port }: Address, timeoutMs: number): Promise<void> {
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${port}/healthz/ready`
   const end = performance.now() + timeoutMs

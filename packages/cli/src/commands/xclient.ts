@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlond xclient`: runs inside a workload; shows its routes, calls by them, or lets other programs do so.
+// `merlond xclient`: runs inside a workload. Shows its routes, calls services, or is a proxy for the calls of other
+// programs.
 
 import { MeshMember, OutboundProxy, parseExpectation, runXclient, type Shares, targetOf } from "@merlon/xclient"
 import { type Bootstrap, readBootstrap } from "@merlon/xds/member"
@@ -123,7 +124,7 @@ async function run(count: number, flags: Flags): Promise<void> {
   const bootstrap = bootstrapOf(flags)
   const stop = new AbortController()
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort())
-  // The reader of our output may have left.
+  // The reader of our output may have closed the pipe.
   process.stdout.on("error", () => stop.abort())
   const code =
     flags.listen === undefined
@@ -180,7 +181,7 @@ async function serveProxy(
   const member = new MeshMember({ bootstrap, log })
   const { book, outbound, requests } = member
   const { mesh } = bootstrap.names
-  // Other machines have no users here to be asked for.
+  // The owner of a connection from another machine cannot be looked up here.
   const isOpen = flags.allowOtherUsers === true || !LOOPBACK.test(listen.host)
   const proxy = new OutboundProxy({
     ...{ book, outbound, requests, mesh, allowExternal: flags.allowExternal === true, log },
@@ -238,7 +239,7 @@ function pauseBetween(text: string): number {
   return text === "0" ? 0 : timeLimit(text)
 }
 
-// Longer than Node's timers hold, a limit would be over at once.
+// Longer than Node's timers allow, a timeout would fire at once.
 function timeLimit(text: string): number {
   const milliseconds = duration(text)
   if (milliseconds > DAY_MS) throw new InvalidArgumentError("must be at most 24h")

@@ -31,19 +31,19 @@ import { type Address, address, loopback, whole } from "../arguments.js"
 import { logDestination } from "../log-destination.js"
 import { VERSION } from "../version.js"
 
-// Where a proxy has several processes, each begins with the same file as the first.
+// With several processes, each starts from the same file as the first.
 export { runWorker }
 
-/** The other direction of a workload: its calls, on the same stream and under the same identity. */
+/** The outbound direction of a workload, on the same stream and under the same identity. */
 export interface Calls extends ReportedCalls {
   readonly subscriptions: readonly Subscription[]
   readonly metrics: NonNullable<XserverOptions["otherMetrics"]>
-  /** Resolves when calls are taken. */
+  /** Resolves when it accepts calls. */
   start(): Promise<void>
   stop(): Promise<void>
 }
 
-/** `source` is there once the calls are made. */
+/** `source` may be called once the calls are started. */
 export type MakeCalls = (bootstrap: Bootstrap, logger: Logger, source: () => MeshSource) => Calls
 
 export interface ProxyFlags {
@@ -58,7 +58,7 @@ export interface ProxyFlags {
   readonly traceRatio: number
   readonly logLevel: string
   readonly limit: Limits
-  /** Requests are questions of gateways. Set by `merlond authorizer`. */
+  /** Requests are authorization queries of gateways. Set by `merlond authorizer`. */
   readonly authorizer?: GatewayTrust
 }
 
@@ -143,7 +143,7 @@ export async function runProxy(flags: ProxyFlags, command: Command, makeCalls?: 
   if (reason !== undefined) logger.warn({ reason }, "memory taken under load may be kept: cannot call the C library")
   const entry = { exec: process.argv[1] ?? "", args: [] }
   const { source, probe, admin, health, state, calls } = sourceOf(flags, logger, makeCalls)
-  // What is typed wins over what the bootstrap says, and that over what is usual.
+  // Flags override the bootstrap, which overrides the defaults.
   const isTyped = (name: string): boolean => command.getOptionValueSource(name) !== "default"
   const xserver = new Xserver({
     source,
@@ -172,16 +172,16 @@ export async function runProxy(flags: ProxyFlags, command: Command, makeCalls?: 
     try {
       awaitDrainRequest(state, () => void xserver.startDraining())
     } catch (error) {
-      // A rollout may then lose requests, which is no reason to serve none.
+      // A rollout may then lose requests, but that is no reason to serve none.
       logger.warn({ error: messageOf(error) }, "cannot be asked to drain")
     }
   }
-  // The proxy is ready when it enforces, and by then the workload may call.
+  // The proxy is ready when it enforces policies. The workload may call from then on.
   await calls?.start()
   await xserver.start()
 }
 
-/** Undefined if no collector is configured. */
+/** Undefined without a collector. */
 export function tracesOf({ traces: url, traceRatio: ratio }: ProxyFlags): TraceOptions | undefined {
   return url === undefined ? undefined : { url, ratio, version: VERSION }
 }

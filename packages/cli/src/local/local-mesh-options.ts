@@ -6,7 +6,7 @@ import type { Programs } from "./processes/programs.js"
 import type { Progress } from "./progress.js"
 
 export interface LocalMeshOptions extends LayoutRequest {
-  /** Absolute. */
+  /** An absolute path. */
   readonly data: string
   readonly mesh: string
   readonly domain: string

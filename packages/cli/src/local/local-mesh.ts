@@ -23,7 +23,7 @@ export class LocalMesh {
   #renewal: NodeJS.Timeout | undefined
   #stopped: Promise<number> | undefined
 
-  /** Throws where another one runs on the same data. */
+  /** Throws if another mesh runs on the same data. */
   constructor(options: LocalMeshOptions) {
     prepareData(options.data)
     this.#options = options
@@ -31,7 +31,7 @@ export class LocalMesh {
     this.#attempt = this.#nextAttempt()
   }
 
-  /** Resolves when everything is ready; where that fails, everything has been stopped. */
+  /** Resolves when everything is ready. If that fails, everything has been stopped when it rejects. */
   async start(): Promise<MeshRecord> {
     try {
       for (let tries = 1; !(await this.#try(tries)); tries++) {
@@ -49,7 +49,7 @@ export class LocalMesh {
     }
   }
 
-  /** Returns how many processes ran. */
+  /** Returns the number of processes that ran. */
   stop(): Promise<number> {
     this.#stopped ??= this.#stop()
     return this.#stopped
@@ -66,7 +66,7 @@ export class LocalMesh {
     return count
   }
 
-  /** False where a port that was free has been taken meanwhile, as by another mesh that starts beside this one. */
+  /** False if a port was taken after it was chosen, for example by another mesh that starts at the same time. */
   async #try(tries: number): Promise<boolean> {
     if (this.#stopped !== undefined) throw new CommandError("no-mesh", "the mesh is being stopped")
     try {
@@ -111,7 +111,7 @@ export class LocalMesh {
     })
   }
 
-  // Without it a crash leaves more to clear up, but nothing of what runs needs it.
+  // Without the record a crash leaves more to clean up, but the running processes do not need it.
   #write(): void {
     if (this.#attempt.layout === undefined) return
     try {
@@ -124,6 +124,6 @@ export class LocalMesh {
 
 function isPortTaken(error: unknown): boolean {
   if (error instanceof StartFailure) return error.portTaken
-  // One of our own: an ingress port.
+  // One of our own listeners: an ingress port.
   return (error as NodeJS.ErrnoException | undefined)?.code === "EADDRINUSE"
 }

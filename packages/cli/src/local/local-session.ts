@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A connection to the local mesh's cluster, whatever the environment points at.
+// A connection to the local mesh's cluster, regardless of the environment's kubeconfig.
 
 import { join } from "node:path"
 import { withSession } from "../ctl/connect.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One attempt to start a local mesh: cluster and control plane, the samples with a proxy each, the ingress ports. This is
-// where its parts are wired. After a cleanup it starts nothing more.
+// One attempt to start a local mesh: cluster and control plane, the samples with a proxy each, and the ingress ports.
+// It connects these parts. After a cleanup it starts nothing more.
 
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -38,7 +38,7 @@ import {
 import { joinWorkload, type Membership, renewToken } from "./runs/join-workload.js"
 import { RunKeeper } from "./runs/run-keeper.js"
 
-/** A machine may be busy; the user sees what the command waits for, and can interrupt it. */
+/** Allows for a busy machine. The user sees what the command waits for, and can interrupt it. */
 const READY_TIMEOUT_MS = 180_000
 
 export class MeshAttempt {
@@ -58,7 +58,7 @@ export class MeshAttempt {
     this.#processes = new ProcessSet(options.programs.watchingParent, options.progress, changed)
   }
 
-  /** Undefined until it is decided; what people run of their own comes to it later. */
+  /** Undefined until it is decided. Programs of the user are added later. */
   get layout(): Layout | undefined {
     if (this.#layout === undefined || this.#runs === undefined) return this.#layout
     const { workloads, ingressPorts } = this.#layout
@@ -78,7 +78,7 @@ export class MeshAttempt {
     return this.#processes.records
   }
 
-  /** Resolves when everything is ready. Rejects with the first thing that goes wrong, and leaves the rest as it is. */
+  /** Resolves when everything is ready. Rejects with the first error, without a cleanup. */
   async bringUp(): Promise<void> {
     await Promise.race([this.#bringUp(), this.#processes.failure])
     this.#processes.settled()
@@ -86,7 +86,7 @@ export class MeshAttempt {
     this.#readiness.start()
   }
 
-  /** Returns how many processes ran. In the opposite order of starting. */
+  /** Stops everything in reverse start order. Returns the number of processes that ran. */
   async clear(): Promise<number> {
     this.#cleared.abort()
     this.#runs?.stop()
@@ -181,13 +181,17 @@ export class MeshAttempt {
     return this.#until("the control plane did not become ready", async () => {
       const answer = await httpGet(LOOPBACK, ports.health, "/readyz")
       if (answer?.status !== 200) return answer?.body.trim() ?? "it does not answer"
-      // Another mesh that starts at this moment may have been faster at the port; ours says when it has all of its own.
+      // Another mesh that starts at the same time may have taken the port first. Our control plane logs this line when
+      // it has all its ports.
       const ours = tailOf(logPath(data, CONTROL_PLANE), undefined).includes(join(data, "cluster", "kubeconfig"))
       return ours || "another one answers at its port"
     })
   }
 
-  /** A control plane is ready before it leads, and only one that leads writes what workloads believe it by. */
+  /**
+   * Waits for the root certificate. A control plane is ready before it leads, and only the leader writes the root that
+   * workloads trust.
+   */
   #rootWritten(): Promise<void> {
     const { rootNamespace } = meshNames(this.#options)
     return withLocalSession(this.#options, session =>
@@ -198,7 +202,7 @@ export class MeshAttempt {
     )
   }
 
-  /** A proxy takes calls before it says anything about its health. */
+  /** Waits until a proxy accepts calls, which it does before it reports its health. */
   #memberTakesCalls({ instance: { name }, place }: Membership): Promise<void> {
     return this.#until(`the proxy of ${name} did not start`, async () => {
       const answer = await httpGet(place.address, place.health, "/healthz/ready")
@@ -239,7 +243,7 @@ export class MeshAttempt {
     this.#ingressPorts.set(service, ingress)
   }
 
-  /** The samples' instances and those of people's own behind a Service. */
+  /** The instances of the samples and of the user's programs behind a Service. */
   #behind(service: string): readonly WatchedTarget[] {
     const { instances, workloads } = this.#layout ?? { instances: [], workloads: [] }
     const sample = SERVICES.find(({ name, namespace }) => `${name}.${namespace}` === service)
@@ -273,7 +277,7 @@ export class MeshAttempt {
     await this.#runs.start()
   }
 
-  /** Those of people's own open and close as they come and go. */
+  /** Opens and closes ingress ports of the user's programs as these start and stop. */
   async #matchIngressPorts(): Promise<void> {
     const samples = new Set(this.#layout?.ingressPorts.map(({ service }) => service))
     const wanted = new Map(this.#runs?.ingressPorts.map(ingress => [ingress.service, ingress]))

@@ -9,11 +9,11 @@ const LOOK_EVERY_MS = 50
 export interface Patience {
   readonly timeoutMs: number
   readonly signal: AbortSignal
-  /** What did not happen, for the error after a timeout. */
+  /** The condition, for the error after a timeout. */
   readonly what: string
 }
 
-/** `look` says true, or why not yet. */
+/** `look` returns true, or the reason why the condition is not yet met. */
 export async function until(look: () => Promise<true | string>, { timeoutMs, signal, what }: Patience): Promise<void> {
   const deadline = Date.now() + timeoutMs
   for (;;) {

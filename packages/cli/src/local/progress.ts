@@ -7,7 +7,7 @@ import { paintError, tell, visible } from "../ctl/terminal.js"
 export type Progress = (event: ProgressEvent) => void
 
 export interface ProgressEvent {
-  /** `begin` is being done, `done` is a step less, `note` is worth knowing, `trouble` needs attention. */
+  /** `begin`: a step starts. `done`: a step is complete. `note`: information. `trouble`: needs attention. */
   readonly kind: "begin" | "done" | "note" | "trouble"
   readonly text: string
 }
@@ -55,7 +55,7 @@ class Spinner {
 
   #draw(): void {
     this.#frame = (this.#frame + 1) % FRAMES.length
-    // A terminal may not know how wide it is.
+    // A terminal may not report its width.
     const width = (process.stderr.columns || 80) - 3
     process.stderr.write(`\r\u001b[K${paintError.cyan(FRAMES[this.#frame] ?? "")} ${this.#text.slice(0, width)}`)
   }

@@ -24,7 +24,7 @@ const record = newRecord({
 const place = { data: "/home/a/.merlon", cwd: "/home/a", merlonctl: "npx merlonctl", samples: "/home/a/samples" }
 
 describe("the summary", () => {
-  it("says what is where and what to try, with the ports of this mesh", () => {
+  it("shows addresses and next steps with the ports of this mesh", () => {
     const text = summaryText(record, place)
     expect(text).toMatch(/^foo +httpbin-1 +127\.2\.0\.1:15080 +127\.2\.0\.1:8080 +ns\/foo\/sa\/httpbin$/m)
     expect(text).toMatch(/^export KUBECONFIG=\/home\/a\/\.merlon\/kubeconfig$/m)
@@ -34,7 +34,7 @@ describe("the summary", () => {
     expect(text).not.toContain("MERLON_")
   })
 
-  it("says how to mean a mesh that is kept elsewhere or called otherwise", () => {
+  it("shows how to select a mesh with another data folder or name", () => {
     const text = summaryText({ ...record, mesh: "dubbo", domain: "dubbo.apache.org" }, { ...place, data: "/a mesh" })
     expect(text).toMatch(/^export KUBECONFIG='\/a mesh\/kubeconfig'$/m)
     expect(text).toMatch(/^export MERLON_MESH=dubbo$/m)
@@ -43,7 +43,7 @@ describe("the summary", () => {
     expect(text).not.toContain("policies/")
   })
 
-  it("proposes nothing of the samples where there are none", () => {
+  it("proposes no samples if there are none", () => {
     const text = summaryText({ ...record, workloads: [], ingressPorts: [] }, place)
     expect(text).not.toMatch(/curl|exec consumer|NAMESPACE/)
   })

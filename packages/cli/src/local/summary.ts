@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The summary after a mesh has started: what is where, and what to try next.
+// The summary after a mesh has started: its addresses, and what to try next.
 
 import { relative } from "node:path"
 import { Columns } from "../ctl/output/columns.js"
@@ -8,12 +8,12 @@ import { shellWord } from "../shell-word.js"
 import type { MeshRecord } from "./record/mesh-record.js"
 
 export interface SummaryPlace {
-  /** Absolute. */
+  /** An absolute path. */
   readonly data: string
   readonly cwd: string
-  /** How `merlonctl` is typed here. */
+  /** How to type `merlonctl` here. */
   readonly merlonctl: string
-  /** Folder of the samples. */
+  /** The folder of the samples. */
   readonly samples: string | undefined
 }
 
@@ -72,7 +72,7 @@ function attempts(record: MeshRecord, { cwd, merlonctl, samples }: SummaryPlace)
   return [
     `curl http://127.0.0.1:${httpbin.port}/headers`,
     `${merlonctl} exec consumer -n app -- xclient --print-route`,
-    // The policies of the samples are of our own groups.
+    // The samples' policies use our default API groups.
     record.domain === "merlon.dev"
       ? `${merlonctl} apply -f ${policy}   # and then the first one again`
       : `${merlonctl} get pods -A`,
@@ -83,7 +83,7 @@ function isDefault(data: string, cwd: string): boolean {
   return relative(cwd, data) === ".merlon"
 }
 
-/** From here, where it lies below. */
+/** Relative to the current folder if it is inside of it. */
 function shown(path: string, cwd: string): string {
   const near = relative(cwd, path)
   return near === "" || near.startsWith("..") ? path : near

@@ -19,20 +19,20 @@ function program(path: string): string {
   return join(folder, path)
 }
 
-it("is its name where a shell finds it", () => {
+it("is its name if the shell finds it", () => {
   expect(typedName(["node", "/x/merlonctl.js"], folder, ["/nowhere", program("bin")].join(delimiter))).toBe("merlonctl")
 })
 
-it("is not its name where only npm's scripts find it", () => {
+it("is not its name if only npm's scripts find it", () => {
   const path = program("node_modules/.bin")
   expect(typedName(["node", "/x/merlonctl.js"], folder, path)).toBe("npx merlonctl")
 })
 
-it("is node and its path where nothing else works", () => {
+it("is node and its path otherwise", () => {
   expect(typedName(["node", join(folder, "a b", "merlonctl.js")], folder, "")).toBe("node 'a b/merlonctl.js'")
   expect(typedName(["node", "/elsewhere/merlonctl.js"], folder, "")).toBe("node /elsewhere/merlonctl.js")
 })
 
-it("is the path of an executable of ours", () => {
+it("is the path of an executable", () => {
   expect(typedName([join(folder, "merlonctl")], folder, "")).toBe("./merlonctl")
 })

@@ -6,9 +6,9 @@ import { accessSync, constants } from "node:fs"
 import { delimiter, isAbsolute, join, relative } from "node:path"
 import { shellWord } from "../shell-word.js"
 
-/** `otherwise` is the program by its path, with what has to run it in front. */
+/** `otherwise` is the path of the program, after the interpreter if it needs one. */
 export function typedName(otherwise: readonly string[], cwd: string, path: string): string {
-  // npm puts its own folders in front while it runs a script; they are gone when the person types.
+  // npm adds its own folders to PATH while it runs a script. They are missing when the user types.
   const folders = path.split(delimiter).filter(folder => !/node_modules[\\/]|node-gyp-bin/.test(folder))
   if (folders.some(folder => folder !== "" && isProgram(join(folder, "merlonctl")))) return "merlonctl"
   if (isProgram(join(cwd, "node_modules", ".bin", "merlonctl"))) return "npx merlonctl"

@@ -25,7 +25,7 @@ test.each([
   ],
   [["--expose", "httpbin.foo=8000", "--expose", "web.app=8080"]],
   [["--expose", "httpbin.foo=8000", "--way-in", "web.app=8080"]],
-])("a supervisor in the background gets what was asked for: %j", given => {
+])("a background supervisor gets the requested flags: %j", given => {
   const flagsOf = (args: readonly string[]): UpFlags =>
     upCommand()
       .action(() => undefined)

@@ -27,14 +27,14 @@ export function addClusterOidc(command: Command): Command {
   return command
 }
 
-/** As commander has read them, by flag. */
+/** The values that commander parsed, by flag. */
 function clusterOidcValues(flags: object): OidcValues {
   const read = new Map(Object.entries(flags))
   const values = Object.keys(FLAGS).map(flag => [
     flag,
     read.get(flag.replace(/-(.)/g, (_, to: string) => to.toUpperCase())),
   ])
-  // Each is what its option's reader made of it.
+  // Each value comes from its option's parser.
   return Object.fromEntries(values)
 }
 
@@ -45,7 +45,7 @@ export async function clusterOidc(flags: object): Promise<{ readonly oidc?: Oidc
   return oidc === undefined ? {} : { oidc }
 }
 
-/** A cluster that is not ours has flags of its own; these would be taken and do nothing. */
+/** Rejects these flags for an external cluster, which has its own configuration: they would have no effect. */
 export function rejectClusterOidc(flags: object): void {
   const stray = Object.entries(clusterOidcValues(flags)).find(([, value]) => (value?.length ?? 0) > 0)
   if (stray !== undefined)

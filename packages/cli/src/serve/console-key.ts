@@ -8,7 +8,7 @@ import { readPrivateFile, writePrivateFile } from "@merlon/xds/runtime"
 
 const NAME = "console-key"
 
-/** Made where there is none. */
+/** Creates the key if it does not exist. */
 export function consoleCodes(data: string): OneTimeCodes {
   const kept = keptCodes(data)
   if (kept !== undefined) return kept

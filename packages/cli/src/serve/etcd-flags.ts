@@ -34,7 +34,7 @@ export function withEtcdFlags(command: Command): Command {
 export async function etcdStore(flags: EtcdFlags, env: NodeJS.ProcessEnv): Promise<Store | undefined> {
   const { etcd, etcdPrefix, etcdCa, etcdCert, etcdKey, etcdUser } = flags
   const isSilent = [etcdPrefix, etcdCa, etcdCert, etcdKey, etcdUser].every(flag => flag === undefined)
-  // Most have no etcd, and its client with gRPC was a twentieth of what a start takes.
+  // Most users have no etcd, and loading its client with gRPC took a twentieth of the startup time.
   if (etcd.length === 0 && isSilent) return undefined
   const { etcdOptions, openEtcdStore } = await import("@merlon/cluster/etcd")
   const options = etcdOptions(

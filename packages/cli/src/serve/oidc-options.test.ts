@@ -21,7 +21,7 @@ it("is undefined without flags", () => {
   expect(oidcOptions({ consoleOidcScope: [] })).toBeUndefined()
 })
 
-it("takes an issuer and a client, with a secret from a file where there is one", () => {
+it("takes an issuer and a client, with an optional secret from a file", () => {
   const file = join(folder, "secret")
   writeFileSync(file, "s3cret\n")
   const known = { issuer: "https://issuer.example", clientId: "console", scopes: ["groups"] }

@@ -18,14 +18,14 @@ function read(value: unknown) {
 }
 const provider = (ca: string) => ({ name: "opa", protocol: "grpc", address: "opa.example:9191", tls: { ca } })
 
-describe("the file of providers", () => {
-  it("declares them as a field, or as the list alone", () => {
+describe("the providers file", () => {
+  it("declares providers in a field or as a list", () => {
     expect(read({ providers: [provider("ca.pem")] })).toMatchObject([provider(PEM)])
     expect(read([provider("ca.pem")])).toMatchObject([provider(PEM)])
     expect(read([])).toEqual([])
   })
 
-  it("has an authority in a file or in its text", () => {
+  it("has a CA as a file name or as PEM text", () => {
     expect(read([provider(PEM)])).toMatchObject([provider(PEM)])
     const broken = provider("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
     for (const wrong of [broken, provider("other.pem")]) expect(() => read([wrong])).toThrow("as `--providers`")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file of `--providers`: the external authorizers that CUSTOM policies may name. Fail closed, and at the start: a declaration that
-// cannot be used would only be noticed when every request that needs it is denied.
+// The file of `--providers`: the external authorizers that CUSTOM policies may name. Fail closed at startup: an invalid
+// declaration would otherwise be noticed only when every request that needs it is denied.
 
 import { X509Certificate } from "node:crypto"
 import { dirname, resolve } from "node:path"
@@ -12,7 +12,7 @@ export function readProviderFile(file: string): readonly AuthorizationProvider[]
   try {
     const folder = dirname(resolve(file))
     const declared: unknown = parse(readUtf8File(file))
-    // Kubernetes writes the value `providers` of an installation, which is the list alone.
+    // Kubernetes mounts the value `providers` of an installation, which is only the list.
     const settings = Array.isArray(declared) ? { providers: declared } : declared
     return readProviderSettings(settings, ca => certificateIn(ca, folder))
   } catch (error) {
@@ -20,7 +20,7 @@ export function readProviderFile(file: string): readonly AuthorizationProvider[]
   }
 }
 
-/** `ca` is a file, or the PEM text itself. */
+/** `ca` is a file name or PEM text. */
 function certificateIn(ca: string, folder: string): string {
   const text = ca.startsWith("-----BEGIN CERTIFICATE-----") ? ca : readUtf8File(resolve(folder, ca))
   new X509Certificate(text)

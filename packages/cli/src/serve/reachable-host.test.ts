@@ -10,6 +10,6 @@ it.each([
   ["::1", "[::1]"],
   ["10.0.0.5", "10.0.0.5"],
   ["mesh.example", "mesh.example"],
-])("what listens on %s is reached at %s", (listen, host) => {
+])("a listener on %s is reached at %s", (listen, host) => {
   expect(urlHost(reachableHost(listen))).toBe(host)
 })

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The console, beside a control plane or alone: who can sign in and how, and whose permissions API requests use.
+// The console, as part of a control plane or standalone: who can sign in and how, and whose permissions API requests
+// use.
 
 import type { Console, OidcOptions } from "@merlon/console"
 import type { OneTimeCodes } from "@merlon/console/one-time-codes"
@@ -10,24 +11,24 @@ import { VERSION } from "../version.js"
 export interface ConsoleOptions {
   readonly host: string
   readonly port: number
-  /** Names besides this machine's under which people reach it. */
+  /** Host names of the console besides this machine's own. */
   readonly hosts: readonly string[]
   readonly names: MeshNames
-  /** Where the API is; the token of a signed-in user is used there. */
+  /** The connection to the API, which gets the token of the signed-in user. */
   readonly connection: Connection
-  /** For a user with the code of a link: the permissions of these credentials. */
+  /** Sign-in with the code of a link. Such a user has the permissions of these credentials. */
   readonly owner?: { readonly codes: OneTimeCodes; readonly connection: Connection } | undefined
-  /** Where people sign in at an issuer whose ID tokens the API takes. */
+  /** Sign-in at an OIDC issuer whose ID tokens the API accepts. */
   readonly oidc?: OidcOptions | undefined
   readonly onError: (error: unknown) => void
 }
 
 const AGENT = "merlon-console"
 
-/** Undefined where its page was not built. Throws where it cannot listen. */
+/** Undefined if its page was not built. Throws if it cannot listen. */
 export async function serveConsole(options: ConsoleOptions): Promise<Console | undefined> {
   const { names, connection, owner, oidc, ...where } = options
-  // Loaded where it is wanted: the page is larger than the rest of a control plane.
+  // Loaded on demand: the page is larger than the rest of a control plane.
   const { builtPage, startConsole } = await import("@merlon/console")
   const assets = builtPage()
   if (assets === undefined) return undefined

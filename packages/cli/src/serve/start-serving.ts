@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From flags to a running control plane: finds the cluster or starts one, and connects to it like any client.
+// Starts a control plane from flags: finds the cluster or starts one, and connects to it like any client.
 
 import { hostname } from "node:os"
 import { join, resolve } from "node:path"
@@ -36,7 +36,7 @@ export interface ServeFlags extends OidcFlags, EtcdFlags {
   readonly domain: string
   readonly trustDomain: string
   readonly trustDomainAlias: readonly string[]
-  /** Absent: the default of the mesh's word. */
+  /** Absent for the mesh's default. */
   readonly pathNormalization?: PathNormalization
   readonly numTrustedProxies: number
   readonly providers?: string
@@ -86,7 +86,7 @@ type Environment = { readonly [name: string]: string | undefined }
 export interface Serving {
   readonly controlPlane: ControlPlane
   readonly cluster: Cluster | undefined
-  /** What a person wants to know now. */
+  /** What to show the user after the start. */
   readonly summary: string
   stop(): Promise<void>
 }
@@ -96,7 +96,7 @@ const LOOPBACK = "127.0.0.1"
 
 export async function startServing(flags: ServeFlags, env: Environment, logger: Logger): Promise<Serving> {
   const names = meshNames({ mesh: flags.mesh, domain: flags.domain })
-  // Looked at first: what cannot be meant is no reason to serve without it.
+  // Checked first, so that invalid flags fail before anything starts.
   oidcOptions(flags)
   const inCluster = inClusterConnection({ ...env }, SYSTEM_TIME) !== undefined
   const isElsewhere = flags.kubeconfig !== undefined || (env.KUBECONFIG ?? "") !== "" || inCluster
@@ -112,7 +112,7 @@ export async function startServing(flags: ServeFlags, env: Environment, logger: 
     const controlPlane = await ControlPlane.start(
       optionsOf(flags, names, client, {
         inCluster,
-        // On etcd others have the same one inside of them.
+        // With etcd, other replicas contain the same cluster.
         hasCluster: cluster !== undefined && flags.etcd.length === 0,
         nativeSidecar: await isNative(flags.sidecar, client),
         logger,
@@ -134,7 +134,7 @@ export async function startServing(flags: ServeFlags, env: Environment, logger: 
 }
 
 async function bringCluster(flags: ServeFlags, env: Environment, names: MeshNames, logger: Logger): Promise<Cluster> {
-  // Loaded where it is wanted: in a pod there is no store of ours, nor the native module that it needs.
+  // Loaded on demand: in a Pod there is neither an embedded store nor the native module that it needs.
   const { startCluster } = await import("@merlon/cluster")
   makeWritable(resolve(flags.data))
   const store = await etcdStore(flags, { ...env })
@@ -145,7 +145,7 @@ async function bringCluster(flags: ServeFlags, env: Environment, names: MeshName
     names: flags.servingName,
     ...(store === undefined ? {} : { store }),
     ...(await clusterOidc(flags)),
-    // The control plane keeps its lease and its places whatever tenants send.
+    // The control plane keeps its lease and its share of concurrency whatever tenants send.
     systemNamespaces: ["kube-system", names.rootNamespace],
     log: (error, request) => logger.error({ request, error: messageOf(error) }, "the API failed"),
   })
@@ -168,7 +168,7 @@ async function connect(
     })
     return { connection, close: () => Promise.resolve() }
   }
-  // The administrator's client is used for this alone; the control plane has the rights it has everywhere.
+  // The administrator's client is used only here. The control plane has the same permissions as in any cluster.
   const administrator = connectionFrom({ kubeconfig: cluster.kubeconfigPath, env: {}, warn })
   const admin = clientOf(administrator, names)
   const connection = await bootstrapServiceAccount({ admin, connection: administrator, names })
@@ -189,7 +189,7 @@ async function bringConsole(
   { host, names, connection, cluster, logger }: ConsoleSurroundings,
 ): Promise<Console | undefined> {
   if (!wanted) return undefined
-  // With the codes comes the page, which is larger than the rest of a control plane.
+  // Importing the codes also loads the page, which is larger than the rest of a control plane.
   const { consoleCodes } = await import("./console-key.js")
   const warn = (message: string): void => logger.warn(message)
   const owner = cluster && {
@@ -226,14 +226,14 @@ interface Surroundings {
   readonly logger: Logger
 }
 
-/** Kubelets may be three versions older than the API server; they know native sidecars since 1.29. */
+/** Kubelets may be three minor versions older than the API server, and support native sidecars since 1.29. */
 const NATIVE_SINCE = 32
 
 async function isNative(sidecar: ServeFlags["sidecar"], client: HttpKubernetesClient): Promise<boolean> {
   if (sidecar !== "auto") return sidecar === "native"
-  // A server that does not say is no reason not to start; what it says later would not be asked for again.
+  // The start continues if the server does not report its version. It is not queried again later.
   const { major, minor, git } = await client.version().catch(() => ({ major: 0, minor: 0, git: "" }))
-  // A cluster of our own has no kubelets at all: what Pods look like there is for people to read.
+  // Our embedded cluster has no kubelets: there, users only read what Pods would look like.
   if (git.endsWith("+merlon")) return false
   return major > 1 || (major === 1 && minor >= NATIVE_SINCE)
 }

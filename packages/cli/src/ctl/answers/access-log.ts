@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls from the access log of a workload's Envoy, as JSON, one per line. Anyone who calls the workload writes parts of it:
-// a line that cannot be used is reported with its number and skipped, and no line stops the others.
+// Calls from the access log of a workload's Envoy: JSON, one entry per line. Any caller of the workload controls parts
+// of a line. A line that cannot be used is reported with its number and skipped; it does not stop the others.
 
 import { CallSet, type ObservedCall, PathTemplates } from "@merlon/policy/ledger"
 import { AskedError, type EnvoyLine, readEnvoyLine } from "@merlon/policy/trial"
 import { CommandError } from "../exit.js"
 import { visible } from "../terminal.js"
 
-/** More shapes than a suggestion could be read of. */
+/** A suggestion from more distinct calls than this would be unreadable. */
 const MAX_SHAPES = 20_000
 const MAX_TOLD = 5
 
-/** `workload`: whose log it is, as `namespace/name` of what runs its Pods. `note` gets a line for each that is skipped. */
+/**
+ * `workload`: the workload whose log it is, as `namespace/name` of its Pods' owner. `note` gets one line for each
+ * skipped line.
+ */
 export function callsInLog(
   text: string,
   name: string,
@@ -38,7 +41,7 @@ export function callsInLog(
 
 const OUTBOUND = "a call that the workload made"
 
-/** The call, or why the line is skipped. */
+/** The call, or the reason why the line is skipped. */
 function callIn(line: string, workload: string, templates: PathTemplates): ObservedCall | string {
   let read: EnvoyLine | undefined
   try {
@@ -52,7 +55,7 @@ function callIn(line: string, workload: string, templates: PathTemplates): Obser
   if (direction === "outbound") return OUTBOUND
   if (verdict === undefined) return "it does not tell whether the request was allowed"
   if (port === undefined || time === undefined) return "it has no `downstream_local_address` or no `start_time`"
-  // Proxies of the mesh name the server so; without the identity, the call would be taken for one in plaintext.
+  // Proxies of the mesh call this server name. Without the identity, the call would look like plaintext.
   if (peer === undefined && sni?.startsWith("outbound_.") === true)
     return "it does not tell the caller's identity; add `downstream_peer_uri_san: %DOWNSTREAM_PEER_URI_SAN%` to `accessLogFormat`"
   const [target] = path?.split("?") ?? []

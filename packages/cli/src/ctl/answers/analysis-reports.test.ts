@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports as the CRDs of openreports.io/v1alpha1 take them: their fields, and the values that those allow.
+// Checks reports against the CRDs of openreports.io/v1alpha1: fields and allowed values.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -54,7 +54,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** What the CRDs would reject: fields that they do not have, and values that are not allowed. */
+/** What the CRDs would reject: unknown fields and values that are not allowed. */
 function errorsOf(report: Fields): readonly string[] {
   const errors: string[] = []
   const check = (at: string, value: Fields, allowed: Readonly<Record<string, (item: unknown) => boolean>>) => {
@@ -127,7 +127,7 @@ it("reports findings and invariants by namespace, with exit code 5 for a broken 
   expect(code).toBe(5)
 })
 
-it("reports what was not read as an error of the cluster", async () => {
+it("reports skipped input as an error of the cluster", async () => {
   const { code, out } = await typed([
     "analyze",
     "-f",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Findings and invariants as reports of OpenReports: one for each namespace with policies, and one of the cluster if
-// something was not read.
+// Findings and invariants as OpenReports objects: one report per namespace with policies, and one for the cluster if
+// something was skipped.
 
 import { type CheckedInvariant, describeViolation } from "@merlon/policy/proof"
 import { type Found, formatReports, openReport } from "../output/open-report.js"
@@ -15,7 +15,7 @@ export interface Analyzed {
   readonly findings: readonly PlacedFinding[]
   readonly invariants: readonly CheckedInvariant[]
   readonly read: Inputs
-  /** In seconds since the epoch. */
+  /** Seconds since the epoch. */
   readonly now: number
 }
 
@@ -40,7 +40,7 @@ export function analysisReports({ placed, findings, invariants, read, now }: Ana
   return formatReports(skipped.length === 0 ? reports : [...reports, openReport("analyze", undefined, skipped, now)])
 }
 
-/** As OpenReports has it: `warn` does not count against a score, `error` is what could not be evaluated. */
+/** Results of OpenReports: `warn` does not count against a score, `error` is something that could not be evaluated. */
 const SEVERITIES = {
   error: { result: "fail", severity: "high" },
   warning: { result: "warn", severity: "medium" },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands that ask questions, on files, as people type them. Goldens: `UPDATE_GOLDENS=1` writes them anew.
+// The commands that ask questions about policies, run on files. Goldens: `UPDATE_GOLDENS=1` rewrites them.
 
 import { execFileSync } from "node:child_process"
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -8,7 +8,7 @@ import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { typed } from "../testing/typed.js"
 
-// The first use of a command loads it, which takes a while on a busy machine.
+// The first use of a command loads it, which is slow on a busy machine.
 vi.setConfig({ testTimeout: 180_000 })
 
 const GOLDENS = join(import.meta.dirname, "testing", "goldens")
@@ -124,7 +124,7 @@ async function run(...args: string[]): Promise<number> {
 const diff = (from: string, to: string, ...more: string[]): Promise<number> =>
   run("diff", "--from", at(from), "--to", at(to), "--workloads", at("workloads.yaml"), ...more)
 
-/** What was printed, against the file of that name. */
+/** Compares the output with the golden file of that name. */
 function golden(name: string): void {
   const path = join(GOLDENS, `${name}.golden`)
   if (process.env.UPDATE_GOLDENS === "1") {
@@ -135,12 +135,12 @@ function golden(name: string): void {
 }
 
 describe("diff", () => {
-  it.each(["text", "json", "md"])("says what changes, as %s, and ends with 5", async format => {
+  it.each(["text", "json", "md"])("reports changes as %s, and exits with 5", async format => {
     expect(await diff("old", "new", "-o", format)).toBe(5)
     golden(`diff.${format}`)
   })
 
-  it("proves that nothing changes, whatever files hold the policies, and exits with 0", async () => {
+  it("proves that nothing changes, whichever files hold the policies, and exits with 0", async () => {
     expect(await diff("old", "same", "-o", "json")).toBe(0)
     expect(JSON.parse(out)).toEqual({
       ...{ result: "equal", changes: [], undecided: [], invariants: [] },
@@ -149,22 +149,22 @@ describe("diff", () => {
     expect(err).toMatch(/note: .*ConfigMap settings is passed over/)
   })
 
-  it("takes a folder without files for a set without policies", async () => {
+  it("takes a folder without files as an empty set of policies", async () => {
     expect(await diff("empty", "same", "-o", "json")).toBe(5)
     expect(new Set(JSON.parse(out).changes.map(({ direction }: { direction: string }) => direction))).toContain("deny")
   })
 
-  it("ends with 1 where a policy cannot be read, and points at it", async () => {
+  it("exits with 1 if a policy cannot be read, and points at it", async () => {
     expect(await diff("old", "bad")).toBe(1)
     expect(err).toMatch(/policy\.yaml:5:3: .*rulez/)
     expect(await diff("old", "nowhere")).toBe(1)
   })
 
-  it("ends with 4 where it is not decided in time", async () => {
+  it("exits with 4 if it is not decided in time", async () => {
     expect(await diff("old", "new", "-o", "json", "--budget", "1ms", "--fail-on", "narrow")).not.toBe(1)
   })
 
-  it("ends with 5 only for what --fail-on names", async () => {
+  it("exits with 5 only for what --fail-on names", async () => {
     expect(await diff("old", "new", "--fail-on", "widen")).toBe(5)
     expect(await diff("old", "new", "--fail-on", "narrow")).toBe(0)
     expect(await diff("new", "old", "--fail-on", "narrow")).toBe(5)
@@ -185,12 +185,12 @@ describe("diff", () => {
     }
   })
 
-  it("says which invariants break, and ends with 5", async () => {
+  it("reports which invariants break, and exits with 5", async () => {
     expect(await diff("kept.yaml", "invariant.yaml")).toBe(5)
     golden("diff-invariants.text")
   })
 
-  it("says which new invariants are broken already, and keeps quiet about old ones", async () => {
+  it("reports new invariants that are already broken, and not old ones", async () => {
     const set = (name: string, invariant: string) => {
       mkdirSync(at(name), { recursive: true })
       writeFileSync(join(at(name), "all.yaml"), ALLOW + ADMIN + TOKENS + invariant)
@@ -216,7 +216,7 @@ describe("analyze", () => {
     expect(out).toContain(words)
   })
 
-  it.each(["text", "json", "sarif", "github"])("says which rules do nothing, as %s, and ends with 5", async format => {
+  it.each(["text", "json", "sarif", "github"])("reports rules without effect as %s, and exits with 5", async format => {
     const before = process.cwd()
     process.chdir(folder)
     try {
@@ -227,7 +227,7 @@ describe("analyze", () => {
     golden(`analyze.${format}`)
   })
 
-  it("takes a DENY of what the mode closes for no error, and an ALLOW of it for one", async () => {
+  it("reports an ALLOW, but not a DENY, of what the mTLS mode already blocks", async () => {
     const severities = async (action: string): Promise<readonly string[]> => {
       const rule = "rules: [{ from: [{ source: { notPrincipals: ['*'] } }] }]"
       const head = "apiVersion: security.merlon.dev/v1alpha3\nkind: AuthorizationPolicy"
@@ -241,7 +241,7 @@ describe("analyze", () => {
     expect(await severities("ALLOW")).toEqual(["error"])
   })
 
-  it("ends with 0 where there is nothing, or nothing that --fail-on names", async () => {
+  it("exits with 0 without findings, or without findings that --fail-on names", async () => {
     expect(await run("analyze", "-f", at("old"), "-f", at("tokens.yaml"), "--workloads", at("workloads.yaml"))).toBe(0)
     expect(await run("analyze", "-f", at("dead.yaml"), "--workloads", at("workloads.yaml"), "--fail-on", "error")).toBe(
       0,
@@ -250,7 +250,7 @@ describe("analyze", () => {
 })
 
 describe("who-can", () => {
-  it.each(["text", "json"])("says who, as %s", async format => {
+  it.each(["text", "json"])("lists callers as %s", async format => {
     expect(await run("who-can", "foo/httpbin", "-f", at("new"), "-f", at("workloads.yaml"), "-o", format)).toBe(0)
     golden(`who-can.${format}`)
   })
@@ -265,14 +265,14 @@ describe("who-can", () => {
 })
 
 describe("what-can", () => {
-  it.each(["text", "json"])("says what, as %s", async format => {
+  it.each(["text", "json"])("lists reachable workloads as %s", async format => {
     expect(await run("what-can", "ns/app/sa/consumer", "-f", at("new"), "-f", at("workloads.yaml"), "-o", format)).toBe(
       0,
     )
     golden(`what-can.${format}`)
   })
 
-  it("takes no word for an identity that is none", async () => {
+  it("rejects an invalid identity", async () => {
     expect(await run("what-can", "consumer", "-f", at("new"))).toBe(2)
   })
 })
@@ -294,12 +294,12 @@ describe("suggest", () => {
     expect(err).toContain("nothing is suggested for foo/httpbin: it would newly allow")
   })
 
-  it("says what is wrong with recorded calls", async () => {
+  it("reports errors in recorded calls", async () => {
     expect(await suggest("wrong.json")).toBe(1)
     expect(err).toContain("calls[0].count: must be a whole number")
   })
 
-  it("says that there is nothing to go by", async () => {
+  it("reports that there are no recorded calls", async () => {
     expect(await suggest("calls.json", "app/consumer-1")).toBe(1)
     expect(err).toContain("no allowed calls observed")
   })
@@ -320,7 +320,7 @@ describe("Pods that one Deployment runs", () => {
   const named = (file: string, word: string, ...more: string[]): Promise<number> =>
     run(...["who-can", word, "-f", at("same"), "-f", at(file), "-o", "json", ...more])
 
-  it("are meant by its name and by that of their Service, where they are alike to policies", async () => {
+  it("are selected by its name and by that of their Service, if policies treat them alike", async () => {
     const service = WORKLOADS.slice(WORKLOADS.lastIndexOf("---")).replace("name: httpbin,", "name: bin,")
     writeFileSync(at("pods.yaml"), POD("abc12") + POD("def34") + service)
     for (const word of ["foo/httpbin", "httpbin", "foo/bin", "foo/abc12"]) {
@@ -333,7 +333,7 @@ describe("Pods that one Deployment runs", () => {
     expect(err).toContain("`httpbin` may be foo/abc12, foo/def34; write which")
   })
 
-  it("were recorded as one, and get one policy", async () => {
+  it("are recorded as one workload, and get one policy", async () => {
     writeFileSync(at("pods.yaml"), POD("abc12") + POD("def34"))
     const suggested = ["suggest", "--calls", at("calls.json"), "-f", at("same"), "--workloads", at("pods.yaml")]
     expect(await run(...suggested, "-o", "json")).toBe(0)
@@ -355,12 +355,12 @@ describe("Pods that one Deployment runs", () => {
   })
 })
 
-it("asks for recorded calls where there is no mesh that has some", async () => {
+it("requires recorded calls if no mesh has any", async () => {
   expect(await run("suggest", "-f", at("same"))).toBe(2)
   expect(err).toContain("with `-f`, name the recorded calls with `--calls FILE`, or a log")
 })
 
-it("counts the recorded calls that a change touches", async () => {
+it("counts the recorded calls that a change affects", async () => {
   expect(await diff("same", "empty", "--calls", at("calls.json"))).toBe(5)
   expect(out).toContain("no recorded call is affected")
   expect(await diff("empty", "new", "--calls", at("wide.json"), "-o", "json")).toBe(5)

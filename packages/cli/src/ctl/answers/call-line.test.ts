@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines that users paste into a shell. The author of a policy chooses paths, headers and prefixes in them.
+// Command lines that users paste into a shell. The author of a policy controls paths, headers and prefixes in them.
 
 import { execFileSync } from "node:child_process"
 import { meshNames } from "@merlon/policy/mesh"
@@ -24,7 +24,7 @@ const runs = (name: string, namespace: string, serviceAccount: string): ProofWor
 const principal = "cluster.local/ns/app/sa/consumer"
 
 describe("the caller of a line", () => {
-  it("is a workload that runs under the identity, the same one however they are listed", () => {
+  it("is a workload with the identity, the same one in any order of the list", () => {
     const some = [runs("b-1", "app", "consumer"), runs("a-1", "app", "consumer"), runs("a-0", "other", "consumer")]
     const line = "merlonctl exec a-1 -n app -- xclient --host web.foo --method GET --path /a 1"
     const remark = `# as ${principal}; to port 8080 of the workload`
@@ -41,7 +41,7 @@ describe("the caller of a line", () => {
     )
   })
 
-  it("is curl in a Pod of the namespace where the mesh is Istio", () => {
+  it("is curl in a Pod of the namespace if the mesh is Istio", () => {
     const istio = meshNames({ mesh: "istio", domain: "istio.io" })
     expect(callLine(witness({ principal, method: "POST" }), [runs("consumer", "app", "consumer")], istio)).toBe(
       `kubectl exec -n app POD -- curl -i -X POST http://web.foo/a  # as ${principal}; to port 8080 of the workload`,
@@ -77,10 +77,10 @@ describe("the caller of a line", () => {
   })
 })
 
-describe("a shell takes from a line the token and nothing else", () => {
+describe("a shell expands only the token of a line", () => {
   const evil = "$(echo run)`echo run`$HOME\"\\'; echo run #"
   const token = { claims: {}, expires: true }
-  /** The words that a shell makes of the line, without the programs. */
+  /** The words into which a shell splits the line, without the programs. */
   const words = (line: string): readonly string[] => {
     const script = line.replace(/^(curl -i|.* xclient) /, "printf '%s\\0' ")
     const env = { ...process.env, TOKEN: "t0ken", TOKEN2: "other" }

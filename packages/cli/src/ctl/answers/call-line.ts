@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A shell command that sends a witness: curl for what any client can send, xclient if the caller has a mesh identity, and
-// curl in a Pod if the mesh is Istio. A call of a gRPC method is sent by grpcurl instead of curl. What no command can set (an address, a token of an issuer whose keys we do not
-// have) is in capitals or in a `#` comment.
+// A shell command that sends the request of a witness: curl if any client can send it, xclient if the caller has a mesh
+// identity, and curl in a Pod if the mesh is Istio. A gRPC call is sent by grpcurl instead of curl. Placeholders in
+// capitals and `#` comments stand for what no command can set: an address, or a token of an issuer whose keys we do not
+// have.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { identityOf, type ProofWorkload, type Witness, type WitnessToken } from "@merlon/policy/proof"
@@ -20,7 +21,7 @@ const NOBODY = ", under which nothing runs"
 interface Caller {
   readonly principal: string
   readonly namespace: string
-  /** Undefined where nothing runs under that identity. */
+  /** Undefined if no workload runs under that identity. */
   readonly name: string | undefined
 }
 
@@ -55,14 +56,14 @@ function httpLine(witness: Witness, caller: Caller | undefined, isInIstio: boole
     params.length === 0 ? shellWord(before) : `"${quotable(before)}?${params.join("&")}"`
   const at = host ?? `ADDRESS:${port}`
   if (caller === undefined || isInIstio) {
-    // Istio's sidecar reads the client there; without it, the caller is the client.
+    // Istio's sidecar reads the client address from this header. Without it, the caller is the client.
     if (isInIstio && witness.remoteIp !== undefined && witness.remoteIp !== witness.sourceIp)
       lines.push(shellWord(`x-forwarded-for: ${witness.remoteIp}`))
     const headers = lines.flatMap(line => ["-H", line])
     const options = [...(method === "GET" ? [] : ["-X", shellWord(method)]), ...headers]
     const within = caller === undefined ? [] : ["kubectl exec -n", shellWord(caller.namespace), "POD --"]
     if (isGrpc(witness) && params.length === 0) {
-      // grpcurl sends the content type itself, and the authority that it connects to.
+      // grpcurl sets the content type itself, and takes the authority from the address.
       const sent = lines.filter(line => !line.includes("content-type: ")).flatMap(line => ["-H", line])
       return [...within, "grpcurl", "-plaintext", ...sent, shellWord(withPort(at)), shellWord(path.slice(1))].join(" ")
     }
@@ -74,7 +75,7 @@ function httpLine(witness: Witness, caller: Caller | undefined, isInIstio: boole
   return ["merlonctl exec", as, "-n", shellWord(caller.namespace), "-- xclient", ...options, "1"].join(" ")
 }
 
-/** A POST of gRPC's content type to `/PACKAGE.SERVICE/METHOD`, as the protocol wants it. */
+/** Whether it is a gRPC call: a POST of gRPC's content type to `/PACKAGE.SERVICE/METHOD`. */
 function isGrpc({ method, path = "", headers }: Witness): boolean {
   const [type = "", ...others] = headers?.["content-type"] ?? []
   const isCall = /^\/[A-Za-z_][\w.]*\/[A-Za-z_]\w*$/.test(path)
@@ -91,7 +92,7 @@ function tokensOf({ token, secondToken }: Witness): readonly { token: WitnessTok
   return named.flatMap(({ token: one, variable }) => (one === undefined ? [] : [{ token: one, variable }]))
 }
 
-/** Within double quotes the shell puts the token in and nothing else: who writes policies chooses the rest. */
+/** Escapes text for double quotes, so that the shell expands only the token: authors of policies choose the rest. */
 const quotable = (text: string): string => text.replaceAll(/["\\`$]/g, "\\$&")
 
 function remarksOf(witness: Witness, caller: Caller | undefined, isInIstio: boolean): readonly string[] {

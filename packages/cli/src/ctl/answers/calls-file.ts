@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recorded calls from a file, as the answers API gives them or as a plain list.
+// Recorded calls from a file, in the format of the answers API or as a plain list.
 
 import { type ObservedCall, readCalls } from "@merlon/policy/ledger"
 import { ShapeError } from "@merlon/policy/shape"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file of `--certificate`. It appears when it is complete: an answer that cannot be certified leaves none behind.
+// The file of `--certificate`. It is written only when it is complete: an answer that cannot be certified leaves no
+// file.
 
 import { closeSync, openSync, renameSync, rmSync, writeSync } from "node:fs"
 import type { MeshConfig } from "@merlon/policy/mesh"
@@ -24,7 +25,7 @@ export class CertificateFile {
     this.certificate = new Certificate(text => writeSync(this.#file, text))
   }
 
-  /** Throws where the answer cannot be certified. `sets`: all policies of each side. */
+  /** Throws if the answer cannot be certified. `sets`: all policies of each side. */
   finish(sets: readonly (readonly PolicyDocument[])[], mesh: MeshConfig, read: Inputs): void {
     try {
       if (!isComplete(read)) throw new NotCertified(NOT_ALL_READ)

@@ -23,7 +23,7 @@ import {
 } from "./istio-sidecar.js"
 import { workloadsIn } from "./workload-files.js"
 
-const EVERYWHERE = { allNamespaces: true } as GetFlags // of the rest `listObjects` reads only filters, of which there are none
+const EVERYWHERE = { allNamespaces: true } as GetFlags // `listObjects` reads only filters of the flags, and there are none
 
 export async function clusterPolicies(
   session: Session,
@@ -54,11 +54,11 @@ function securityKinds({ names }: Session): readonly Resource[] {
 
 export interface ClusterWorkloads {
   readonly workloads: readonly ProofWorkload[]
-  /** Pods of Istio's whose proxy decides in a way that is not modelled. */
+  /** Pods of Istio whose proxy decides in a way that is not modelled. */
   readonly unmodelled: readonly { readonly namespace: string; readonly why: string }[]
-  /** `NAMESPACE/NAME` of the Pods with a sidecar, by the revision of Istio that configures it. */
+  /** `NAMESPACE/NAME` of the Pods with a sidecar, by the Istio revision that configures it. */
   readonly revisions: ReadonlyMap<string, ReadonlySet<string>>
-  /** How many Pods have no proxy of Istio's, so that no policy applies to them. */
+  /** The number of Pods without a proxy of Istio, to which no policy applies. */
   readonly withoutProxy: number
 }
 
@@ -103,14 +103,14 @@ async function objectsOf(session: Session, resource: Resource): Promise<readonly
 
 export const idOf = ({ kind, metadata }: PolicyDocument): string => `${kind} ${metadata.namespace}/${metadata.name}`
 
-/** As the server would hold them once the files are applied. */
+/** The objects as the server would store them after the files are applied. */
 export function overlaid(
   stored: readonly PolicyDocument[],
   applied: readonly PolicyDocument[],
 ): readonly PolicyDocument[] {
   const before = new Map(stored.map(document => [idOf(document), document]))
   const changed = applied.map(document => {
-    // What exists keeps its age, which decides between PeerAuthentications.
+    // An existing object keeps its age, which decides between PeerAuthentications.
     const { creationTimestamp } = before.get(idOf(document))?.metadata ?? {}
     return creationTimestamp === undefined
       ? document

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions about policies written for Istio, as they are: which mesh a set is for, how that mesh is configured, and what
-// of it is not modelled.
+// Questions about unmodified policies of Istio: which mesh a set is for, how that mesh is configured, and what is not
+// modelled.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -8,7 +8,7 @@ import { join } from "node:path"
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
 import { typed } from "../testing/typed.js"
 
-// The first use of a command loads it, which takes a while on a busy machine.
+// The first use of a command loads it, which is slow on a busy machine.
 vi.setConfig({ testTimeout: 180_000 })
 
 const policy = (name: string, spec: object, apiVersion = "security.istio.io/v1", kind = "AuthorizationPolicy") => ({
@@ -103,7 +103,7 @@ describe("a set of policies for Istio", () => {
     expect(out).toMatch(/read: 1 policy, 1 workload|ns\[shop\]-policy\[cart\]-rule\[0\] matches/)
   })
 
-  it("is decided as Istio decides: a template matches only characters that URIs allow", async () => {
+  it("is decided like in Istio: a template matches only characters that URIs allow", async () => {
     const file = put("a.yaml", policy("no", { action: "DENY", rules: [{ to: [{ operation: { paths: ["/{**}"] } }] }] }))
     await explain(file, "/x")
     expect(out).toMatch(/^denied/m)
@@ -111,7 +111,7 @@ describe("a set of policies for Istio", () => {
     expect(out).toMatch(/^allowed/m)
   })
 
-  it("is explained with the server name of the handshake, in lower case", async () => {
+  it("is explained with the server name of the TLS handshake, in lower case", async () => {
     const when = [{ key: "connection.sni", values: ["a.example"] }]
     const file = put("a.yaml", policy("no", { action: "DENY", rules: [{ when }] }))
     const from = ["--from", "ns/a/sa/b"]
@@ -119,7 +119,7 @@ describe("a set of policies for Istio", () => {
     expect(await explain(file, "/", ...from, "--sni", "b.example")).toBe(0)
   })
 
-  it("may be used beside invariants in Merlon's group", async () => {
+  it("may contain invariants in Merlon's group", async () => {
     const spec = { never: [{ name: "no deletes", to: [{ operation: { methods: ["DELETE"] } }] }] }
     const invariant = policy("limits", spec, "security.merlon.dev/v1alpha3", "PolicyInvariant")
     const [before, after] = [put("a.yaml", ALLOW_GET, invariant), put("b.yaml", ALLOW_ALL, invariant)]
@@ -136,13 +136,13 @@ describe("a set for two meshes", () => {
     expect(err).toContain("a.yaml: AuthorizationPolicy ours for Merlon")
   })
 
-  it.each(["istio", "merlon"])("is read in part with --dialect %s, and what is left out is listed", async dialect => {
+  it.each(["istio", "merlon"])("is read in part with --dialect %s, and skipped policies are listed", async dialect => {
     const file = put("a.yaml", ALLOW_GET, OURS, POD)
     expect(await run("who-can", "shop/cart", "-f", file, "--dialect", dialect)).toBe(4)
     expect(out).toMatch(/read: 1 policy.*\nskipped: .*AuthorizationPolicy/)
   })
 
-  it("is none if one mesh is only mentioned", async () => {
+  it("is not assumed if one mesh is only mentioned", async () => {
     const mention = { ...POD, metadata: { ...POD.metadata, name: "b", annotations: { was: "security.istio.io/v1" } } }
     expect(await run("who-can", "shop/cart", "-f", put("a.yaml", OURS, POD, mention))).toBe(0)
   })
@@ -167,7 +167,7 @@ describe("the configuration of the mesh", () => {
     expect(out).toMatch(DENIED)
   })
 
-  it("is Istio's default where nothing tells: slashes are not merged", async () => {
+  it("defaults to Istio's defaults: slashes are not merged", async () => {
     await explain(put("p.yaml", policy("no", DENY_ADMIN)), "//admin")
     expect(out).not.toMatch(DENIED)
   })
@@ -200,7 +200,7 @@ describe("the configuration of a revision", () => {
     return { ...revised, metadata: { ...metadata, labels: { "istio.io/rev": revision } } }
   })
 
-  it("counts where there is no other", async () => {
+  it("is used if there is no other", async () => {
     expect(
       await run(
         "explain",
@@ -228,7 +228,7 @@ describe("the configuration of a revision", () => {
   })
 })
 
-it("two mesh configurations that differ are an error, and the same one twice is not", async () => {
+it("two different mesh configurations are an error, and two equal ones are not", async () => {
   const other = { ...CONFIG_MAP, data: { mesh: JSON.stringify({ ...CONFIG, trustDomain: "other.org" }) } }
   const before = put("a.yaml", ALLOW_GET, CONFIG_MAP)
   expect(await diff(before, put("b.yaml", ALLOW_GET, other))).toBe(1)
@@ -317,14 +317,14 @@ describe("Envoy's access log", () => {
     return at("envoy.json")
   }
 
-  it("is what suggestions are made from, in Istio's words", async () => {
+  it("is a source of suggestions in Istio's API group", async () => {
     expect(await suggest(write(line(), line({ path: "/items?id=2" }))), err).toBe(0)
     expect(out).toContain("apiVersion: security.istio.io/v1")
     expect(out).toContain("cluster.local/ns/shop/sa/web")
     expect(out).toContain("/items")
   })
 
-  it("has lines that are skipped, each with its number and the reason", async () => {
+  it("reports skipped lines, each with its number and the reason", async () => {
     const log = write(
       ...[line(), "", "{", line({ path: {} }), line({ upstream_cluster: "outbound|80||x" }), "\u001b[2J"],
       line({ downstream_peer_uri_san: "-", requested_server_name: "outbound_.80_._.cart.shop" }),
@@ -386,7 +386,7 @@ describe("CUSTOM, whose provider may deny", () => {
     expect(out).toContain("nothing else changes (proved)")
   })
 
-  it("is a change where another provider is asked", async () => {
+  it("is a change if another provider is asked", async () => {
     const [from, to] = [put("a.yaml", ALLOW_GET, custom()), put("b.yaml", ALLOW_GET, custom("other"))]
     expect(await diff(from, to, "-o", "json")).toBe(5)
     const providers = { before: ["opa"], after: ["other"] }
@@ -396,7 +396,7 @@ describe("CUSTOM, whose provider may deny", () => {
     expect(out).toContain("nothing changes")
   })
 
-  it.each(["never", "always"])("leaves an invariant open that says %s", async holds => {
+  it.each(["never", "always"])("leaves an invariant with %s undecided", async holds => {
     put("p.yaml", ALLOW_GET, custom())
     const stated = [{ name: "stated", to: [{ operation: { methods: ["GET"], paths: ["/admin"] } }] }]
     const workloads = { cart: { namespace: "shop" } }
@@ -421,7 +421,7 @@ describe("CUSTOM, whose provider may deny", () => {
     expect(out).toContain(stage)
   })
 
-  it("is a case of its own in policy tests", async () => {
+  it("is a separate outcome in policy tests", async () => {
     put("p.yaml", ALLOW_GET, custom())
     const cases = ["allow", "deny", "depends"].map(expect => ({ name: expect, request: { path: "/admin" }, expect }))
     const workloads = { cart: { namespace: "shop" } }
@@ -452,7 +452,7 @@ describe("CUSTOM, whose provider may deny", () => {
     expect(`${out}${err}`).toContain("a CUSTOM rule on headers sees them before tokens are read")
   })
 
-  it("is not decided where policies of one workload ask several providers", async () => {
+  it("is not decided if policies of one workload ask several providers", async () => {
     const second = { ...custom("other"), metadata: { name: "second", namespace: "shop" } }
     const elsewhere = { ...second, spec: { ...second.spec, selector: { matchLabels: { app: "x" } } } }
     const file = put("p.yaml", ALLOW_GET, custom(), second, POD)

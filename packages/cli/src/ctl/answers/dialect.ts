@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mesh that policies in files are written for: Merlon's own, or Istio as it is. The API groups of the policies tell, a
-// flag overrides them, and a set for both is an error. What our model of Istio does not contain is named.
+// The mesh that policies in files are written for: Merlon, or Istio with its own API groups. The API groups of the
+// policies decide, a flag overrides them, and a set for both is an error. Documents that our model of Istio does not
+// cover are reported.
 
 import { type MeshNames, meshNames } from "@merlon/policy/mesh"
 import { readDocuments } from "@merlon/policy/resources"
@@ -11,7 +12,7 @@ import type { Scope } from "./inputs.js"
 
 const MERLON = meshNames()
 export const ISTIO: MeshNames = { ...meshNames({ mesh: "istio", domain: "istio.io" }), version: "v1" }
-/** As where policies are read. */
+/** The same limit as for reading policies. */
 export const MAX_CHARACTERS = 16 << 20
 const NAMES = { merlon: MERLON, istio: ISTIO } as const
 
@@ -25,7 +26,7 @@ export interface DialectFlags {
 
 export const isIstio = ({ domain }: MeshNames): boolean => domain === ISTIO.domain
 
-/** As the flags say; Merlon's own where they say nothing. */
+/** The mesh that the flags name; Merlon's by default. */
 function namesOf({ dialect, mesh, domain }: DialectFlags): MeshNames {
   if (dialect === undefined) return meshNames({ ...(mesh && { mesh }), ...(domain && { domain }) })
   if (mesh !== undefined || domain !== undefined)
@@ -33,7 +34,7 @@ function namesOf({ dialect, mesh, domain }: DialectFlags): MeshNames {
   return NAMES[dialect]
 }
 
-/** As the flags say, else as the texts do. */
+/** The mesh that the flags name, else the one of the texts. */
 export function namesIn(texts: readonly SourceText[], flags: DialectFlags): MeshNames {
   const { dialect, mesh, domain } = flags
   return [dialect, mesh, domain].some(flag => flag !== undefined) ? namesOf(flags) : detected(texts)
@@ -42,7 +43,10 @@ export function namesIn(texts: readonly SourceText[], flags: DialectFlags): Mesh
 // JSON may escape the slash.
 const MENTIONED = /\b(?:security|networking)\.(istio\.io|merlon\.dev)\\?\//g
 
-/** By the groups of policies. Texts are parsed only if they mention both, since a mention is not yet a policy. */
+/**
+ * Decides by the API groups of policies. Texts are parsed only if they mention both, since a mention is not yet a
+ * policy.
+ */
 function detected(texts: readonly SourceText[]): MeshNames {
   const mentioned = new Set(texts.flatMap(({ text }) => [...text.matchAll(MENTIONED)].map(([, domain]) => domain)))
   if (!mentioned.has(ISTIO.domain)) return MERLON
@@ -57,7 +61,10 @@ function detected(texts: readonly SourceText[]): MeshNames {
   return istios === undefined ? MERLON : ISTIO
 }
 
-/** A policy of the mesh, for a message. Invariants are ours alone, and may stand beside policies of Istio. */
+/**
+ * The first policy of the mesh, for a message. Invariants exist only in Merlon's group, and may accompany policies of
+ * Istio.
+ */
 function firstOf({ securityGroup, networkingGroup }: MeshNames, texts: readonly SourceText[]): string | undefined {
   for (const { name, text } of texts) {
     for (const { apiVersion, kind, metadata } of objectsIn(text)) {
@@ -71,7 +78,7 @@ function firstOf({ securityGroup, networkingGroup }: MeshNames, texts: readonly 
 
 const INVARIANT = "PolicyInvariant"
 
-/** Whether it is an invariant in Merlon's group beside policies of Istio, and so one of this set. */
+/** Whether it is an invariant in Merlon's group that accompanies policies of Istio, and so belongs to this set. */
 export function isOurInvariant(value: unknown, names: MeshNames): boolean {
   const { apiVersion, kind } = fieldsOf(value)
   return isIstio(names) && kind === INVARIANT && textOf(apiVersion)?.startsWith(`${MERLON.securityGroup}/`) === true
@@ -82,16 +89,16 @@ const DECIDING = ["EnvoyFilter", "WasmPlugin", "TrafficExtension", "Sidecar"]
 
 export interface NotModelled {
   readonly why: string
-  /** Whether answers depend on it, and so are not decided. */
+  /** Whether the answer depends on it, and is therefore not decided. */
   readonly matters: boolean
-  /** For which workloads. */
+  /** The workloads that it affects. */
   readonly scope?: Scope
   readonly isWorkload?: true
 }
 
 const WORKLOADS = ["WorkloadEntry", "WorkloadGroup"]
 
-/** For a document of Istio that our model does not contain. */
+/** Describes a document of Istio that our model does not cover. */
 export function notModelled(value: unknown, names: MeshNames): NotModelled | undefined {
   const { apiVersion, kind, spec } = fieldsOf(value)
   const [group = ""] = (textOf(apiVersion) ?? "").split("/")
@@ -129,7 +136,10 @@ export function notModelled(value: unknown, names: MeshNames): NotModelled | und
   return { why: `not modelled: it holds at ${place}, and sidecars ignore it`, matters: true, scope: scopeOf(value) }
 }
 
-/** Whether it holds at gateways and waypoints. Their Pods are made at run time, so they are seldom among the workloads. */
+/**
+ * Whether it applies to gateways and waypoints. Their Pods are created at run time, so they are seldom among the
+ * workloads.
+ */
 export function hasTargets(value: unknown): boolean {
   const { targetRef, targetRefs } = fieldsOf(fieldsOf(value).spec)
   return targetsOf(targetRef, targetRefs).some(({ kind }) => kind !== undefined)
@@ -138,7 +148,10 @@ export function hasTargets(value: unknown): boolean {
 const targetsOf = (targetRef: unknown, targetRefs: unknown): readonly Fields[] =>
   (listOf(targetRefs).length > 0 ? listOf(targetRefs) : [targetRef]).map(fieldsOf)
 
-/** By namespace and labels, those of the root namespace everywhere; with targets only for gateways and waypoints. */
+/**
+ * The workloads that it selects: by namespace and labels, everywhere from the root namespace, and by targets only
+ * gateways and waypoints.
+ */
 export function scopeOf(value: unknown): Scope {
   const { metadata, spec } = fieldsOf(value)
   const own = textOf(fieldsOf(metadata).namespace)
@@ -156,10 +169,10 @@ export function scopeOf(value: unknown): Scope {
   }
 }
 
-/** On the Pods of a gateway or waypoint (Gateway API). */
+/** A label of the Pods of a gateway or waypoint (Gateway API). */
 const GATEWAY_NAME = "gateway.networking.k8s.io/gateway-name"
 
-/** Istio's settings for outgoing calls and for gateways leave alone what a sidecar does with incoming requests. */
+/** Istio's settings for outgoing calls and for gateways do not change how a sidecar handles incoming requests. */
 function concernsInbound(value: unknown): boolean {
   const { kind, spec } = fieldsOf(value)
   const { ingress, configPatches } = fieldsOf(spec)
@@ -169,8 +182,8 @@ function concernsInbound(value: unknown): boolean {
 }
 
 /**
- * Before rules see the request, Envoy adds a request id and the caller's certificate, removes what is about the connection, and
- * keeps its own headers to itself.
+ * Before rules see a request, Envoy adds a request id and the caller's certificate, removes connection headers, and
+ * reserves its own headers.
  */
 const OWN_HEADER =
   /^request\.headers\[(connection|expect|http2-settings|keep-alive|proxy-connection|te|transfer-encoding|upgrade|x-forwarded-client-cert|x-request-id|x-envoy-.*)\]$/i
@@ -182,7 +195,7 @@ const conditionKeys = (rule: unknown): readonly string[] =>
 
 const readsHeaders = (rule: unknown): boolean => conditionKeys(rule).some(key => key.startsWith("request.headers["))
 
-/** Merlon's own fields. In a policy of Istio they would change the answer and not the mesh. */
+/** Merlon's own fields. In a policy of Istio they would change our answer and not the mesh. */
 function fieldThatIstioDrops(spec: Fields): string | undefined {
   const own = ["enforcement", "denyResponse"].find(name => spec[name] !== undefined)
   if (own !== undefined) return `spec.${own}`
@@ -193,7 +206,7 @@ function fieldThatIstioDrops(spec: Fields): string | undefined {
   return undefined
 }
 
-/** Documents of any kind; a text that is not YAML has none, and is reported where policies are read from it. */
+/** Parses documents of any kind. A text that is not YAML has none, and is reported where its policies are read. */
 export function objectsIn(text: string): readonly Fields[] {
   const read = readDocuments(text, ISTIO, { maxCharacters: MAX_CHARACTERS })
   return read.flatMap(({ value }) => (typeof value === "object" && value !== null ? [fieldsOf(value)] : []))

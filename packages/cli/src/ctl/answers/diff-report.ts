@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The effect of a policy change, for programs, for people and for a pull request.
+// The effect of a policy change as JSON, as text and as Markdown for a pull request.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import {
@@ -22,31 +22,31 @@ export type FailOn = "widen" | "narrow" | "any"
 interface ReportedChange {
   readonly workload: string
   readonly direction: Outcome
-  /** What became of such a request before. */
+  /** The decision about such a request before the change. */
   readonly before: Outcome
-  /** That may deny such a request, before and after; absent where none may. */
+  /** Providers that may deny such a request, before and after. Absent if there are none. */
   readonly providers?: { readonly before: readonly string[]; readonly after: readonly string[] }
   readonly region: string
   readonly witness: Witness & { readonly call: string }
-  /** Recorded calls of the workload that change in this direction; absent where no calls are given. */
+  /** Recorded calls of the workload that change in this direction. Absent if no calls are given. */
   readonly recorded?: Pick<TouchedCalls, "shapes" | "calls">
 }
 
-/** By `namespace/name` of what runs them: recorded calls that the change decides differently. */
+/** Recorded calls that the change decides differently, by `namespace/name` of the owner of the workload's Pods. */
 export type Touched = ReadonlyMap<string, readonly TouchedCalls[]>
 
 export interface DiffReport {
-  /** `undecided` also where something was skipped that could matter. */
+  /** `undecided` also if something that could matter was skipped. */
   readonly result: Diff["result"]
   readonly changes: readonly ReportedChange[]
-  /** Workloads of which not everything is proved, and why. */
+  /** Workloads for which not everything is proved, and why. */
   readonly undecided: readonly { readonly workload: string; readonly reason: string }[]
-  /** Invariants that held and are now broken or not decided. */
+  /** Invariants that held before and are now broken or undecided. */
   readonly invariants: readonly ReportedInvariant[]
   readonly read: Inputs
 }
 
-/** What a comparison came to, and what it was read from. */
+/** The result of a comparison, and its inputs. */
 export interface Compared {
   readonly diff: Diff
   readonly workloads: readonly ProofWorkload[]
@@ -111,7 +111,7 @@ function recordedOf(
   from: Outcome,
   to: Outcome,
 ): Pick<TouchedCalls, "shapes" | "calls"> {
-  // Pods that one thing runs share what was recorded.
+  // Pods with the same owner share the recorded calls.
   const found = [...new Set(workloads.map(lastingName))]
     .flatMap(name => touched.get(name) ?? [])
     .filter(one => one.from === from && one.to === to)
@@ -119,9 +119,9 @@ function recordedOf(
   return { shapes: sum(found.map(({ shapes }) => shapes)), calls: sum(found.map(({ calls }) => calls)) }
 }
 
-/** Whether the change is one that the caller wants to hear of by the exit code. */
+/** Whether `--fail-on` asks to fail for this change. */
 export function isWanted({ direction, before }: Pick<ReportedChange, "direction" | "before">, failOn: FailOn): boolean {
-  // Another provider may allow more, and less.
+  // Another provider may allow more or less.
   if (failOn === "any" || direction === before) return true
   const gained = OPENNESS[direction] - OPENNESS[before]
   return failOn === "widen" ? gained > 0 : gained < 0
@@ -145,7 +145,7 @@ const WAS: Words = {
   transport: "closed by the mTLS mode",
 }
 
-/** What becomes of such a request now. */
+/** The decision about such a request after the change. */
 export function newly({ to, providers: [, after] }: Pick<Change, "to" | "providers">): string {
   return to === "custom" ? `newly allowed unless ${quoted(after)} denies` : NEWLY[to]
 }
@@ -205,7 +205,7 @@ function recordedWords({ shapes, calls }: Pick<TouchedCalls, "shapes" | "calls">
   return `recorded calls affected: ${calls} of ${counted(shapes, "shape")}`
 }
 
-/** A pipe would end the cell, and a tag would be one. */
+/** A pipe would end the table cell, and a tag would be interpreted as HTML. */
 function cell(text: string): string {
   return text.replaceAll("|", "\\|").replaceAll("<", "&lt;").replaceAll("\n", " ")
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Findings for people, for programs, as GitHub annotations, and as SARIF 2.1.0.
+// Findings as text, JSON, GitHub annotations and SARIF 2.1.0.
 
 import { FINDINGS } from "@merlon/policy/analysis"
 import { WARNINGS } from "@merlon/policy/resources"
@@ -42,7 +42,7 @@ function subject({ kind, namespace, name, path }: PlacedFinding): string {
 
 const COMMANDS = { error: "error", warning: "warning", info: "notice" } as const
 
-// As GitHub's runner reads workflow commands: percent and line breaks are escaped, in properties also `:` and `,`.
+// Escapes as GitHub's workflow commands require: percent and line breaks, in properties also `:` and `,`.
 const escaped = (value: string) => value.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A")
 
 function readAnnotations(read: Inputs): readonly string[] {
@@ -100,7 +100,7 @@ const MEANINGS: Readonly<Record<string, { readonly cause: string; readonly fix: 
   ...PROVED_FINDINGS,
 }
 
-/** The heading under which tools show findings. */
+/** The rule of SARIF under which tools list findings. */
 function reportingDescriptor(id: string): object {
   const meaning = MEANINGS[id]
   if (meaning === undefined) return { id }

@@ -29,18 +29,18 @@ export interface PlacedFinding {
   readonly kind: string
   readonly namespace: string
   readonly name: string
-  /** Within the document, as `spec.rules[2]`. */
+  /** The path within the document: `spec.rules[2]`. */
   readonly path: string
   readonly why: string
   readonly fix: string
-  /** The fix as a JSON Patch (RFC 6902) of the document, where it is as simple as that. */
+  /** The fix as a JSON Patch (RFC 6902) of the document, if it is simple enough for one. */
   readonly patch?: readonly PatchOperation[]
   readonly file?: string
   readonly line?: number
   readonly column?: number
 }
 
-/** What the proof says better. */
+/** Findings of heuristics that a proof replaces with more precise ones. */
 const BY_PROOF = new Set(["rule-never-matches", "shadowed-by-deny", "redundant-rule"])
 
 export function findingsOf(
@@ -72,7 +72,7 @@ export function findingsOf(
   return [...others, ...proved, ...open, ...values].map(one => withPlace(one, placed)).sort(byPlace)
 }
 
-/** Invariants that do not hold, or of which it is not known. */
+/** Invariants that are broken or undecided. */
 export function invariantFindings(
   checked: readonly CheckedInvariant[],
   placed: readonly PlacedPolicy[],
@@ -110,7 +110,8 @@ function deadFinding({ rule, because, by }: DeadRule, documents: readonly Policy
         ? "other rules decide everything that the rule matches"
         : `${names} decide${by.length === 1 ? "s" : ""} everything that the rule matches`,
   }[because]
-  // A caller that is denied anyway loses nothing by a DENY as well; a caller that should be allowed does.
+  // A DENY rule that only matches denied requests is harmless. An ALLOW rule that only matches denied requests fails
+  // its purpose.
   const harms = because === "contradiction" || (because === "mode-or-token" && !isDenyRule(rule, documents))
   const severity = harms ? "error" : "warning"
   const told = finding(
@@ -134,7 +135,7 @@ function isDenyRule({ policy }: RuleRef, documents: readonly PolicyDocument[]): 
   )
 }
 
-/** What the codes mean that only a proof gives, in the words of the others' table. */
+/** A finding about one rule that only a proof gives. */
 function finding(code: string, severity: Severity, { policy, rule }: RuleRef, why: string, fix: string): PlacedFinding {
   return { code, severity, kind: "AuthorizationPolicy", ...policy, path: `spec.rules[${rule}]`, why, fix }
 }

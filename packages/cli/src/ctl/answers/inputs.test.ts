@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every way in which a command could answer about less than its input: it reads what can be read, and if it skips
-// something it exits with 4 and claims no proof.
+// Every way in which a command could read less than its input. It has to read what it can, and if it skips something,
+// exit with 4 and claim no proof.
 
 import { execFileSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
@@ -10,7 +10,7 @@ import { gzipSync } from "node:zlib"
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest"
 import { typed } from "../testing/typed.js"
 
-// The first use of a command loads it, which takes a while on a busy machine.
+// The first use of a command loads it, which is slow on a busy machine.
 vi.setConfig({ testTimeout: 180_000 })
 
 const GROUP = "security.merlon.dev/v1alpha3"
@@ -64,7 +64,7 @@ const COMMANDS: readonly (readonly [string, (policies: string, pods: string) => 
   ["test", policies => ["test", `${policies}-tested.yaml`]],
 ]
 
-/** Written into a folder with the name of the case. */
+/** A test case writes its files into a folder of its name. */
 type Way = readonly [name: string, write: (folder: string) => void]
 
 const SKIPPED: readonly Way[] = [
@@ -135,7 +135,7 @@ function linked(to: string, name: string): void {
   symlinkSync(at(target), at(`${to}/${name}`))
 }
 
-/** A folder for the case, with a readable policy beside it or without, and a test of both. */
+/** Creates the folder of a case, with or without a readable policy in it, and with a test for each. */
 function written([name, write]: Way, beside: boolean): string {
   const to = `${name.replaceAll(/\W+/g, "-")}-${beside ? "beside" : "alone"}`
   mkdirSync(at(to), { recursive: true })
@@ -153,7 +153,7 @@ describe.each(COMMANDS)("%s", (command, words) => {
       const code = await run(...words(path, at("pods.yaml")))
       expect(out + err).toContain("skipped: ")
       expect(out).not.toContain("(proved)")
-      // Alone, a comparison also finds that the readable policy is gone, and a test fails without its policy.
+      // Alone, a comparison also reports the readable policy as deleted, and a test fails without its policy.
       const found = where === "alone" ? [4, 5] : command === "test" ? [1] : [4]
       expect(command === "test" ? [1] : found).toContain(code)
     },
@@ -163,13 +163,14 @@ describe.each(COMMANDS)("%s", (command, words) => {
     const path = written([`${command} reads ${name}`, write], true)
     const code = await run(...words(path, at("pods.yaml")))
     expect(out + err).not.toContain("skipped: ")
-    // A DENY of everything: it changes something, no caller can do anything, and a test that expects that passes.
+    // A DENY of everything: `diff` reports a change, no caller is allowed anything, and a test that expects that
+    // passes.
     const codes: Readonly<Record<string, number>> = { "diff --to": 5, "diff --from": 5, explain: 5 }
     expect(code).toBe(codes[command] ?? 0)
     if (command !== "explain") expect(out).toMatch(/read: 2 policies, 1 workload/)
   })
 
-  it("exits with 4 where there is nothing to read", async () => {
+  it("exits with 4 if there is nothing to read", async () => {
     put("tests-only/a.test.yaml", TEST)
     put("tests-only-tested.yaml", { ...TEST, policies: ["tests-only"], cases: [{ request: {}, expect: "allow" }] })
     const code = await run(...words(at("tests-only"), at("pods.yaml")))
@@ -192,7 +193,7 @@ describe("workloads", () => {
     }
   })
 
-  it("that were not named prove nothing", async () => {
+  it("that were not given prove nothing", async () => {
     expect(await run("what-can", "foo/web", "-f", at("good"))).toBe(4)
     expect(out).toContain("not decided: there is no workload")
     expect(await run("diff", "--from", at("good"), "--to", at("good"), "--workloads", at("good"))).toBe(4)
@@ -201,7 +202,7 @@ describe("workloads", () => {
     expect(out).toContain("without workloads, rules that do nothing were not looked for")
   })
 
-  it("may be an API server's list", async () => {
+  it("are read from a list of an API server", async () => {
     put("pod-list.yaml", { apiVersion: "v1", kind: "PodList", items: [{ metadata: POD.metadata, spec: POD.spec }] })
     expect(await run("who-can", "foo/web", "-f", at("good"), "--workloads", at("pod-list.yaml"))).toBe(0)
   })
@@ -221,7 +222,7 @@ describe("workloads", () => {
 describe("a policy that changes", () => {
   const misplaced = { ...DENY, metadata: { ...metadata, namespace: "fooo" } }
 
-  it("in a namespace of which no workload was read proves nothing", async () => {
+  it("in a namespace without workloads proves nothing", async () => {
     put("misplaced/p.yaml", [misplaced, GOOD])
     const words = ["diff", "--from", at("good"), "--to", at("misplaced"), "--workloads", at("pods.yaml")]
     expect(await run(...words)).toBe(4)
@@ -266,7 +267,7 @@ describe("a revision of git", () => {
   })
 })
 
-it("rejects a manifest of a revision that is not in UTF-8", async () => {
+it("rejects a manifest in a revision that is not UTF-8", async () => {
   rmSync(at("repo"), { recursive: true, force: true })
   put("repo/p.yaml", Buffer.from(`\uFEFF${JSON.stringify(DENY)}`, "utf16le"))
   for (const args of [

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inputs of an answer. One rule for all commands that answer about policies: the answer states how many policies and
-// workloads it read and what it skipped. If it skipped anything that could matter, or read nothing, it claims no proof
-// and the command exits with 4.
+// The inputs of an answer. One rule holds for all commands that answer questions about policies: the answer states how
+// many policies and workloads it read and what it skipped. If it skipped anything that could matter, or read nothing,
+// it claims no proof and the command exits with 4.
 
 import type { Workload } from "@merlon/policy/selection"
 import { EXIT } from "../exit.js"
 import { visible } from "../terminal.js"
 
-/** As reports have it, under `read`. */
+/** The field `read` of reports. */
 export interface Inputs {
   readonly policies: number
   readonly workloads: number
-  /** What could have changed the answer and was not read, each with the reason. Empty where the answer is about everything. */
+  /** Skipped inputs that could have changed the answer, each with the reason. Empty if nothing was skipped. */
   readonly skipped: readonly string[]
 }
 
@@ -24,31 +24,31 @@ export class InputLog {
   readonly #scopes = new Map<string, Scope>()
   readonly #missed = new Set<string>()
 
-  /** `scope`: absent where it could matter to every workload. */
+  /** `scope`: the workloads that it could affect; absent for all. */
   skip(what: string, scope?: Scope): void {
     if (scope === undefined) this.#scopes.delete(what)
     else if (!this.#skipped.has(what)) this.#scopes.set(what, scope)
     this.#skipped.add(what)
   }
 
-  /** A workload that is not among those that were read: answers about all workloads lack it. */
+  /** Logs a workload that is missing from the inputs: answers about all workloads are incomplete without it. */
   miss(what: string): void {
     this.#missed.add(what)
   }
 
-  /** For an answer about workloads that were read. */
+  /** Notes missing workloads instead of skipping them, for an answer about named workloads that were found. */
   noteMissed(note: (text: string) => void): void {
     for (const what of this.#missed) note(what)
     this.#missed.clear()
   }
 
-  /** Takes over what another log has. */
+  /** Adds the entries of another log. */
   add(other: InputLog): void {
     for (const what of other.#missed) this.miss(what)
     for (const what of other.#skipped) this.skip(what, other.#scopes.get(what))
   }
 
-  /** Notes what cannot matter to any of these workloads, in place of skipping it. */
+  /** Notes skipped inputs that cannot affect any of these workloads, instead of counting them as skipped. */
   limitTo(workloads: readonly Workload[], rootNamespace: string, note: (text: string) => void): void {
     if (workloads.length === 0) return
     for (const [what, scope] of this.#scopes) {
@@ -67,7 +67,7 @@ export const isComplete = ({ skipped }: Inputs): boolean => skipped.length === 0
 
 export const NOT_ALL_READ = "something was skipped that could matter"
 
-/** The lines that end an answer for people. */
+/** The last lines of an answer as text. */
 export function inputLines(inputs: Inputs): readonly string[] {
   const { policies, workloads, skipped } = inputs
   return [
@@ -76,7 +76,7 @@ export function inputLines(inputs: Inputs): readonly string[] {
   ]
 }
 
-/** What was found for certain stays found; nothing else is certain where something was skipped. */
+/** A definite finding stays one. Nothing else is certain if something was skipped. */
 export function exitCodeOf(inputs: Inputs, otherwise: number): number {
   return otherwise === EXIT.ok && !isComplete(inputs) ? EXIT.undecided : otherwise
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What else than policies decides in a mesh of Istio, and may change beside them: the mesh configuration, gateways and waypoints,
-// ports that no Pod declares, and labels that Pods get when they are created.
+// What decides besides policies in an Istio mesh, and may change with them: the mesh configuration, gateways and
+// waypoints, ports that no Pod declares, and labels that Pods get when they are created.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -8,7 +8,7 @@ import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { typed } from "../testing/typed.js"
 
-// The first use of a command loads it, which takes a while on a busy machine.
+// The first use of a command loads it, which is slow on a busy machine.
 vi.setConfig({ testTimeout: 180_000 })
 
 const policy = (name: string, spec: object, kind = "AuthorizationPolicy") => ({
@@ -104,7 +104,7 @@ describe("a change of the mesh configuration", () => {
     expect(err).toContain("different mesh configurations")
   })
 
-  it("may stand in an IstioOperator, which is no document that is left out", async () => {
+  it("may be in an IstioOperator, which is not reported as skipped", async () => {
     const operator = { apiVersion: "install.istio.io/v1alpha1", kind: "IstioOperator", spec: { meshConfig: {} } }
     expect(await changed([ALLOW_ALL, operator], [ALLOW_ALL, operator])).toBe(0)
     expect(err).not.toContain("IstioOperator")
@@ -166,7 +166,7 @@ describe("a port that the Pod does not declare", () => {
       "PeerAuthentication",
     )
 
-  it("counts, because the sidecar takes connections to it", async () => {
+  it("counts, because the sidecar captures connections to it", async () => {
     expect(await changed([ports("8080")], [ports("8080", "9090")])).toBe(5)
     expect(out).toContain("9090")
     const open = peer({ portLevelMtls: { 9090: { mode: "PERMISSIVE" } } })
@@ -174,7 +174,7 @@ describe("a port that the Pod does not declare", () => {
     expect(out).toContain("9090")
   })
 
-  it("is not one that can never be called", async () => {
+  it("is not reported as a port that can never be called", async () => {
     await run("analyze", "-f", put("p.yaml", ports("9090"), WORKLOAD))
     expect(out).not.toContain("9090")
   })

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions to a live cluster that has Istio's definitions and objects and nothing of ours, on a real API server.
+// Questions about a live cluster with Istio's definitions and objects and none of ours, on a real API server.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -144,7 +144,7 @@ describe("a cluster with Istio and without our kinds", () => {
     expect(out).toContain(words)
   })
 
-  it("lists a gateway where policies change that may apply to it", async () => {
+  it("lists a gateway if policies change that may apply to it", async () => {
     const skipped = "skipped: Pod edge/ingress: not modelled"
     expect(await run("what-can", WEB)).toBe(4)
     expect(out).toContain(skipped)
@@ -170,14 +170,14 @@ describe("a cluster with Istio and without our kinds", () => {
     expect(err).toContain(remark)
   })
 
-  it("suggests policies from a log of Envoy, and says that Istio records no calls", async () => {
+  it("suggests policies from a log of Envoy, and reports that Istio records no calls", async () => {
     expect(await run("suggest", "shop/cart", "--access-log", put("envoy.json", line)), err).toBe(0)
     expect(out).toContain("apiVersion: security.istio.io/v1")
     expect(await run("suggest", "shop/cart")).toBe(2)
     expect(err).toContain("Istio records no calls")
   })
 
-  it("takes the mesh configuration that a flag names", async () => {
+  it("uses the mesh configuration that a flag names", async () => {
     const file = put("mesh.json", { trustDomain: "example.org" })
     expect(await run("explain", "shop/cart", "--from", WEB, "--path", "//admin", "--mesh-config", file)).toBe(0)
   })
@@ -204,12 +204,12 @@ describe("a cluster with Istio and without our kinds", () => {
     expect(out.includes("`discoverySelectors` select no Namespace")).toBe(code === 4)
   })
 
-  it("is not asked as Istio's with --dialect merlon", async () => {
+  it("is not treated as Istio's with --dialect merlon", async () => {
     expect(await run("who-can", "shop/cart", "--dialect", "merlon")).not.toBe(0)
     expect(err).toContain("is not installed there")
   })
 
-  it("lists Pods of another revision, whose mesh is configured otherwise", async () => {
+  it("lists Pods of another revision with a different mesh configuration", async () => {
     await create({
       ...{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "istio-canary", namespace: "istio-system" } },
       data: { mesh: "trustDomain: example.org" },
@@ -243,7 +243,7 @@ describe("a cluster with Istio and without our kinds", () => {
     expect(err).toContain("workload `shop/ztunnel` not found")
   })
 
-  it("lists what is stored there and not modelled", async () => {
+  it("lists stored objects that are not modelled", async () => {
     await create({
       ...{ apiVersion: "networking.istio.io/v1alpha3", kind: "EnvoyFilter" },
       ...{ metadata: { name: "lua", namespace: "shop" }, spec: {} },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A live cluster that runs Istio, asked read-only and without any of our kinds: its policies in the version that it serves,
-// and its mesh configuration.
+// Reads a live cluster that runs Istio, without any of our kinds and without changes: its policies in the version that
+// it serves, and its mesh configuration.
 
 import { type Api, ApiError } from "@merlon/control/kubernetes"
 import { Catalog } from "../catalog/catalog.js"
@@ -15,7 +15,7 @@ import type { Session } from "../session.js"
 import { visible } from "../terminal.js"
 import { type DialectFlags, ISTIO, isIstio } from "./dialect.js"
 
-/** The session as questions are asked in it: in Istio's dialect if flags say so, or if the cluster has only Istio's policies. */
+/** The session for a question: in Istio's dialect if flags say so, or if the cluster has only Istio's policies. */
 export async function askedSession(session: Session, flags: DialectFlags): Promise<Session> {
   const { api, names, installed } = session
   if (flags.dialect === "merlon") return session
@@ -26,14 +26,14 @@ export async function askedSession(session: Session, flags: DialectFlags): Promi
   return isMeant ? { ...session, names: ISTIO, catalog: new Catalog(api, ISTIO), dialect: "istio" } : session
 }
 
-/** A mesh of ours may have Istio's names. */
+/** Whether a mesh of ours uses Istio's names. */
 async function isMeshOfOurs(api: Api): Promise<boolean> {
   return (await installedMeshes(api)).some(({ domain }) => domain === ISTIO.domain)
 }
 
 const servesIstio = async (api: Api): Promise<boolean> => (await versionsOf(api, ISTIO.securityGroup)).length > 0
 
-/** The preferred one first; none if the group is not served. */
+/** The served versions, the preferred one first. Empty if the group is not served. */
 async function versionsOf(api: Api, group: string): Promise<readonly string[]> {
   const { preferredVersion, versions } = fieldsOf(await found(api, `/apis/${group}`))
   const named = [preferredVersion, ...listOf(versions)].flatMap(one => textOf(fieldsOf(one).version) ?? [])
@@ -50,7 +50,7 @@ async function found(api: Api, path: string): Promise<unknown> {
 }
 
 const POLICIES: readonly string[] = ["AuthorizationPolicy", "RequestAuthentication", "PeerAuthentication"]
-/** Kinds that can change what a proxy allows, and that our model does not contain. */
+/** Kinds that can change which requests a proxy allows, but are not in our model. */
 const OTHERS: readonly { readonly group: string; readonly kind: string }[] = [
   { group: "networking.istio.io", kind: "EnvoyFilter" },
   { group: "networking.istio.io", kind: "Sidecar" },
@@ -73,7 +73,7 @@ export async function istioKinds({ api, names }: Session): Promise<readonly Reso
   return [...policies.map(resource => ({ ...resource, version })), ...others.flatMap(one => one ?? [])]
 }
 
-/** A kind may be served in another version than the one that its group prefers. */
+/** Looks up a kind. It may be served in another version than the preferred one of its group. */
 async function served(api: Api, group: string, kind: string): Promise<Resource | undefined> {
   for (const version of await versionsOf(api, group)) {
     const { resources } = fieldsOf(await found(api, `/apis/${group}/${version}`))
@@ -86,7 +86,7 @@ async function served(api: Api, group: string, kind: string): Promise<Resource |
   return undefined
 }
 
-/** None if the user may not list them. */
+/** The Namespaces. Empty if the user may not list them. */
 export async function storedNamespaces(session: Session): Promise<readonly Fields[]> {
   try {
     return (await listObjects(session, coreResource("namespaces", "Namespace", false), {} as GetFlags)).items // it reads only filters
@@ -96,7 +96,7 @@ export async function storedNamespaces(session: Session): Promise<readonly Field
   }
 }
 
-/** The ConfigMap with the mesh configuration, where Istio installs it by default; a text says why it cannot be read. */
+/** The ConfigMap with the mesh configuration at Istio's default location, or the reason why it cannot be read. */
 export async function storedMeshConfig({ api, names }: Session, revision?: string): Promise<Fields | string> {
   const name = revision === undefined ? "istio" : `istio-${revision}`
   const path = `/api/v1/namespaces/${names.rootNamespace}/configmaps/${encodeURIComponent(name)}`

@@ -4,10 +4,10 @@
 import { type Fields, fieldsOf, listOf, textOf, textsOf } from "../foreign.js"
 import type { InputLog } from "./inputs.js"
 
-/** Of a Namespace; Kubernetes writes it. */
+/** The label with the name of a Namespace. Kubernetes sets it. */
 const NAME = "kubernetes.io/metadata.name"
 
-/** Logs workloads of namespaces that no selector is known to select. `namespaces`: Namespace objects, as far as they are known. */
+/** Logs workloads in namespaces that no selector is known to select. `namespaces`: the known Namespace objects. */
 export function logUndiscovered(config: Fields, namespaces: readonly Fields[], log: Pick<InputLog, "skip">): void {
   const selectors = listOf(config.discoverySelectors)
   if (selectors.length === 0) return
@@ -23,7 +23,10 @@ export function logUndiscovered(config: Fields, namespaces: readonly Fields[], l
   )
 }
 
-/** Fail closed: without the Namespace only its name is known, so a label that it lacks may be there. */
+/**
+ * Whether the selector certainly selects the Namespace. Fail closed: without the Namespace only its name is known, so a
+ * label that seems missing may be there.
+ */
 function selects({ matchLabels, matchExpressions }: Fields, labels: Fields, areAllKnown: boolean): boolean {
   const isMet = ({ key, operator, values }: Fields): boolean => {
     const value = textOf(key) === undefined ? undefined : labels[String(key)]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which proxy of Istio's decides about requests to a Pod, and where that is not what our model of a sidecar says: Pods without
-// a sidecar, gateways, the ambient mesh, and ports whose requests go past the sidecar.
+// Which Istio proxy decides about requests to a Pod, and where our model of a sidecar does not apply: Pods without a
+// sidecar, gateways, the ambient mesh, and ports whose requests bypass the sidecar.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { type Fields, fieldsOf, listOf, textOf, textsOf } from "../foreign.js"
@@ -8,13 +8,16 @@ import { isIstio } from "./dialect.js"
 import type { InputLog } from "./inputs.js"
 import { templateOf } from "./workload-files.js"
 
-/** A Pod, or what Pods are made from. */
+/** A Pod or a Pod template. */
 export interface PodParts {
   readonly metadata?: unknown
   readonly spec?: unknown
 }
 
-/** Of the control plane that configures a sidecar: a label of Pods and Namespaces, and an annotation of Pods with a sidecar. */
+/**
+ * Names the control plane that configures a sidecar: a label of Pods and Namespaces, and an annotation of Pods with a
+ * sidecar.
+ */
 export const REVISION = "istio.io/rev"
 const PROXY = "istio-proxy"
 const MODE = "istio.io/dataplane-mode"
@@ -24,12 +27,12 @@ const EXCLUDED = "traffic.sidecar.istio.io/excludeInboundPorts"
 const INTERCEPTION = "sidecar.istio.io/interceptionMode"
 const TEMPLATES = "inject.istio.io/templates"
 
-/** Where Istio never injects. */
+/** Namespaces in which Istio never injects. */
 const IGNORED: readonly string[] = ["kube-system", "kube-public", "kube-node-lease", "local-path-storage"]
 
 export type IstioProxy = "sidecar" | "gateway" | "ambient" | "none"
 
-/** Of a Pod that runs. */
+/** The proxy of a running Pod. */
 export function istioProxyOf({ metadata, spec }: PodParts): IstioProxy {
   if (textsOf(fieldsOf(metadata).annotations)["ambient.istio.io/redirection"] === "enabled") return "ambient"
   const proxy = proxyContainer(spec)
@@ -45,7 +48,7 @@ function proxyContainer(spec: unknown): Fields | undefined {
   return [...listOf(containers), ...listOf(initContainers)].map(fieldsOf).find(({ name }) => name === PROXY)
 }
 
-/** Without the container that is Istio's, whose ports are not the application's. */
+/** The Pod without Istio's container, whose ports are not the application's. */
 export function withoutProxyContainer<T extends PodParts>(pod: T): T {
   const { containers, initContainers, ...spec } = fieldsOf(pod.spec)
   const others = (list: unknown) => listOf(list).filter(one => fieldsOf(one).name !== PROXY)
@@ -54,7 +57,7 @@ export function withoutProxyContainer<T extends PodParts>(pod: T): T {
 
 export const OTHERWISE = { gateway: "a gateway or waypoint of Istio", ambient: "in the ambient mesh" } as const
 
-/** Why requests reach the ports of a Pod past a sidecar as we model it. */
+/** Why requests to ports of a Pod bypass a sidecar as we model it. */
 export function whyPastSidecar({ metadata }: PodParts): string | undefined {
   const annotations = textsOf(fieldsOf(metadata).annotations)
   const [excluded, included, mode] = [annotations[EXCLUDED], annotations[INCLUDED], annotations[INTERCEPTION]]
@@ -66,7 +69,7 @@ export function whyPastSidecar({ metadata }: PodParts): string | undefined {
   return mode === "NONE" ? `\`${INTERCEPTION}: NONE\` leads no request through its sidecar` : undefined
 }
 
-/** Why Istio would not inject a sidecar that is as we model it. */
+/** Why Istio would not inject a sidecar as we model it. */
 function whyOtherProxy({ metadata, spec }: PodParts, namespace: string, ofNamespace: Fields): string | undefined {
   const [labels, annotations] = [textsOf(fieldsOf(metadata).labels), textsOf(fieldsOf(metadata).annotations)]
   const inject = labels[INJECT] ?? annotations[INJECT]
@@ -80,14 +83,17 @@ function whyOtherProxy({ metadata, spec }: PodParts, namespace: string, ofNamesp
   if (fieldsOf(spec).hostNetwork === true)
     return "`hostNetwork` leaves it without a sidecar, so no policy applies to it"
   if (inject === "false") return `\`${INJECT}: false\` leaves it without a sidecar, so no policy applies to it`
-  // Wins over the Pod's own label: the webhook that injects is not called for Pods of such a namespace.
+  // Overrides the Pod's own label: Kubernetes does not call the injection webhook for Pods of such a namespace.
   if (ofNamespace["istio-injection"] === "disabled")
     return "`istio-injection: disabled` leaves its namespace without sidecars, so no policy applies to it"
   if (inject === "true") return undefined
   return (labels[MODE] ?? ofNamespace[MODE]) === "ambient" ? `it is ${OTHERWISE.ambient}` : undefined
 }
 
-/** Logs workloads of files that Istio's policies do not apply to as we model it. `beside`: what else may hold their Namespaces. */
+/**
+ * Logs workloads in files whose proxy our model of Istio does not cover. `beside`: other objects that may include their
+ * Namespaces.
+ */
 export function logOtherProxies(
   objects: readonly unknown[],
   beside: readonly unknown[],
@@ -107,7 +113,7 @@ export function logOtherProxies(
     if (template === undefined) continue
     const metadata = fieldsOf(object.metadata)
     const [name = "", namespace = otherwise] = [textOf(metadata.name), textOf(metadata.namespace)]
-    // Two revisions of a Namespace may differ.
+    // Two versions of a Namespace may differ.
     const [other] = [...labelsOf(namespace), {}].flatMap(labels => whyOtherProxy(template, namespace, labels) ?? [])
     const why = other ?? whyPastSidecar(template)
     if (why === undefined) continue

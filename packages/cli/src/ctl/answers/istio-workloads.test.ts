@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which workloads of Istio an answer is about: those without a sidecar as it is modelled, and those outside Kubernetes, are
-// named instead of decided. So are modes that depend on the age of policies, which files do not tell.
+// Which Istio workloads an answer covers: workloads without a sidecar as modelled, and those outside Kubernetes, are
+// listed instead of decided. So are mTLS modes that depend on the age of policies, which files do not contain.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -8,7 +8,7 @@ import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { typed } from "../testing/typed.js"
 
-// The first use of a command loads it, which takes a while on a busy machine.
+// The first use of a command loads it, which is slow on a busy machine.
 vi.setConfig({ testTimeout: 180_000 })
 
 const policy = (name: string, spec: object, apiVersion = "security.istio.io/v1", kind = "AuthorizationPolicy") => ({
@@ -108,7 +108,7 @@ describe("a workload without a sidecar as it is modelled", () => {
     expect(out).toContain("Istio injects no sidecar in `kube-system`")
   })
 
-  it("is listed if a Namespace beside the policies says so, in one of two versions", async () => {
+  it("is listed if a Namespace in the files says so, in one of two versions", async () => {
     const [on, off] = [{ "istio-injection": "enabled" }, disabled].map(namespace)
     const [from, to] = [put("a.yaml", ALLOW_GET, off), put("b.yaml", ALLOW_GET, on)]
     expect(await run("diff", "--from", from, "--to", to, "--workloads", put("w.yaml", POD))).toBe(4)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the mesh is set up. Merlon's own files do not tell, so flags do; Istio's mesh configuration counts where it is named,
-// stands among the files or in the cluster.
+// The settings of the mesh. Merlon's own files do not contain them, so flags set them. Istio's mesh configuration is
+// read from the file that a flag names, from the given files, or from the cluster.
 
 import { isDeepStrictEqual } from "node:util"
 import {
@@ -24,7 +24,7 @@ import { logUndiscovered } from "./istio-namespaces.js"
 import { REVISION } from "./istio-sidecar.js"
 import { givenSettings, type MeshSettings } from "./question-flags.js"
 
-/** The mesh that the texts describe. `note` gets a line for Istio. */
+/** The mesh that the texts describe. `note` gets a line if it is Istio. */
 export async function meshOfFiles(
   texts: readonly SourceText[],
   flags: MeshSettings,
@@ -47,7 +47,7 @@ const namespacesIn = (texts: readonly SourceText[]): readonly Fields[] =>
 
 const isNamespace = ({ kind }: Fields): boolean => kind === "Namespace"
 
-/** The mesh of a cluster that runs Istio: by its ConfigMap, or by the file that flags name. */
+/** The mesh of a cluster that runs Istio: from its ConfigMap, or from the file that flags name. */
 export async function istioMeshOf(
   session: Session,
   flags: MeshSettings,
@@ -68,7 +68,7 @@ async function storedIn(session: Session, log: Pick<InputLog, "skip">): Promise<
 function istioMesh(written: Fields, names: MeshNames, flags: MeshSettings, note: (text: string) => void): MeshConfig {
   note("these are Istio's policies, decided as Istio decides; docs/istio-policies.md lists what is not modelled")
   const { rootNamespace = names.rootNamespace, ...settings } = settingsIn(written)
-  // A sidecar of Istio trusts the last address of `X-Forwarded-For`, from any sender.
+  // A sidecar of Istio trusts the last address of `X-Forwarded-For` from any client.
   const istio = { names: { ...names, rootNamespace }, dialect: "istio", numTrustedProxies: 1 } as const
   return meshConfig({ ...istio, ...settings, ...givenSettings(flags) })
 }
@@ -81,7 +81,7 @@ async function namedConfig(name: string): Promise<Fields> {
   throw invalid(`${name} is neither a MeshConfig nor the ConfigMap \`istio\``)
 }
 
-/** One mesh has one configuration: under two that differ, the same policies would mean two things. */
+/** A mesh has one configuration. Two different ones would give the same policies two meanings. */
 function writtenIn(texts: readonly SourceText[]): Fields {
   const [first, ...others] = configsIn(texts)
   if (others.some(other => isOther(other, first)))
@@ -90,15 +90,15 @@ function writtenIn(texts: readonly SourceText[]): Fields {
 }
 
 interface WrittenConfig {
-  /** Of the control plane; undefined for the default one. */
+  /** The revision of the control plane. Undefined for the default one. */
   readonly revision: string | undefined
   readonly config: Fields
 }
 
-/** Whether a document of a file sets up a mesh of Istio. */
+/** Whether a document configures an Istio mesh. */
 export const isMeshConfig = (value: unknown): boolean => configIn(fieldsOf(value)) !== undefined
 
-/** Those of the default revision, else of all. */
+/** The configurations of the default revision; of all revisions if it has none. */
 function configsIn(texts: readonly SourceText[]): readonly WrittenConfig[] {
   const found = allConfigsIn(texts)
   const own = found.filter(({ revision }) => revision === undefined)
@@ -117,7 +117,7 @@ function allConfigsIn(texts: readonly SourceText[]): readonly WrittenConfig[] {
   )
 }
 
-/** Providers do not change what other policies mean. */
+/** Whether the settings differ. Providers are ignored: they do not change what other policies mean. */
 function isOther(one: WrittenConfig, other: WrittenConfig | undefined): boolean {
   const compared = (config: Fields) => {
     return { ...settingsIn(config), declaredProviders: [], discoverySelectors: listOf(config.discoverySelectors) }
@@ -125,7 +125,7 @@ function isOther(one: WrittenConfig, other: WrittenConfig | undefined): boolean 
   return !isDeepStrictEqual(compared(one.config), compared(other?.config ?? {}))
 }
 
-/** Logs what two sets say differently of their mesh: one of them alone would not tell what changes. */
+/** Logs differences between the mesh configurations of two sets. Neither alone shows what changes. */
 export function logMeshChange(
   before: readonly SourceText[],
   after: readonly SourceText[],
@@ -156,7 +156,7 @@ export function logMeshChange(
   }
 }
 
-/** Logs the configurations of other revisions of Istio, which are those of the Pods and Namespaces that are labelled so. */
+/** Logs configurations of other revisions of Istio. They apply to Pods and Namespaces with the revision's label. */
 export function logRevisions(texts: readonly SourceText[], flags: MeshSettings, log: Pick<InputLog, "skip">): void {
   if (flags.meshConfig !== undefined || !isIstio(namesIn(texts, flags))) return
   const [counted] = configsIn(texts)
@@ -179,7 +179,7 @@ export function logRevisions(texts: readonly SourceText[], flags: MeshSettings, 
   }
 }
 
-/** The same of a cluster, where Pods say which revision configures them. */
+/** Logs the same for a cluster, whose Pods name the revision that configures them. */
 export async function logClusterRevisions(
   session: Session,
   flags: MeshSettings,
@@ -205,7 +205,10 @@ export async function logClusterRevisions(
 const otherRevision = (revision: string): string =>
   `ConfigMap istio-${revision}: it configures the Pods of this revision; name it with \`--mesh-config\``
 
-/** Of the ConfigMap `istio` or `istio-REVISION`, or of an operator: its own field overrides the values. */
+/**
+ * The mesh configuration in the ConfigMap `istio` or `istio-REVISION`, or in an operator's object, whose own field
+ * overrides its values.
+ */
 function configIn({ apiVersion, kind, metadata, data, spec }: Fields): Fields | undefined {
   const isSail = kind === "Istio" && textOf(apiVersion)?.startsWith("sailoperator.io/") === true
   if (kind === "IstioOperator" || isSail) {
@@ -270,7 +273,7 @@ export function logProviders(policies: readonly PolicyDocument[], mesh: MeshConf
   }
 }
 
-/** A setting that cannot be read is an error: answers under the default would be about another mesh. */
+/** Reads a setting. An invalid one is an error: an answer under the default would be about another mesh. */
 function setting<T>(name: string, value: unknown, isRight: (value: unknown) => value is T): T | undefined {
   if (value === undefined || value === null || isRight(value)) return value ?? undefined
   throw invalid(`the mesh configuration has no valid \`${name}\``)
@@ -280,7 +283,7 @@ const isText = (value: unknown): value is string => typeof value === "string"
 const isTexts = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every(isText)
 
 function normalizationOf(value: unknown): PathNormalization {
-  // Istio's word for its own default.
+  // `DEFAULT` is Istio's name for its default.
   const found = value === "DEFAULT" ? "BASE" : PATH_NORMALIZATIONS.find(mode => mode === value)
   if (found !== undefined) return found
   const known = PATH_NORMALIZATIONS.join(", ")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A set of policies from files: a file, a folder with its folders, standard input, or `REVISION:PATH` of the git
-// repository we stand in. A policy that cannot be read is an error, because an answer about the others would be about
-// another set; what may have been meant as a policy or a workload and was not read is logged as skipped.
+// A set of policies from files: a file, a folder with its subfolders, standard input, or `REVISION:PATH` in the current
+// git repository. A policy that cannot be read is an error, because an answer about the others would be about another
+// set. Skipped documents that may have been meant as a policy or a workload are logged.
 
 import { stat } from "node:fs/promises"
 import type { MeshNames } from "@merlon/policy/mesh"
@@ -20,10 +20,10 @@ import type { InputLog } from "./inputs.js"
 import { KUSTOMIZE, kustomizes } from "./kustomization.js"
 import { TELLING_KINDS, WORKLOAD_KINDS, whyItMatters } from "./unread-document.js"
 
-/** A policy with where it stands. */
+/** A policy with its position. */
 export interface PlacedPolicy {
   readonly document: PolicyDocument
-  /** The file; undefined where it comes from a cluster. */
+  /** The file. Undefined if it comes from a cluster. */
   readonly source: string | undefined
   locate(path: readonly (string | number)[]): Position | undefined
 }
@@ -31,21 +31,21 @@ export interface PlacedPolicy {
 export interface PolicyFiles {
   readonly policies: readonly PolicyDocument[]
   readonly placed: readonly PlacedPolicy[]
-  /** Documents of other kinds, as they are written. */
+  /** Documents of other kinds, unchanged. */
   readonly others: readonly { readonly value: unknown; readonly source: string }[]
-  /** Policies of Istio for gateways and waypoints, each with what the log says of it. */
+  /** Policies of Istio for gateways and waypoints, each with its text for the log. */
   readonly targeting: readonly { readonly what: string; readonly value: unknown }[]
-  /** Whether there was anything to read; a folder may be empty, as a mesh is where it begins. */
+  /** Whether there was nothing to read. A folder may be empty: a mesh starts without policies. */
   readonly isEmpty: boolean
 }
 
 export interface ReadPolicies {
   readonly names: MeshNames
-  /** Of documents that name none. */
+  /** The namespace of documents that name none. */
   readonly namespace: string
   readonly note: (text: string) => void
   readonly log: InputLog
-  /** What texts held that were read before: most files are the same in two revisions. */
+  /** Cache of parsed texts: most files are equal in two revisions. */
   readonly known?: Map<string, readonly ReadDocument[]>
 }
 
@@ -98,7 +98,7 @@ export function policiesIn(texts: readonly SourceText[], path: string, reading: 
   return { policies: placed.map(({ document }) => document), placed, others, targeting, isEmpty: texts.length === 0 }
 }
 
-/** Logs that a path was named for nothing: it has no policy, and no workload where those count too. */
+/** Logs a path that contributed nothing: no policy, and no workload if workloads are wanted too. */
 export function logIfUseless(path: string, files: PolicyFiles, log: InputLog, wanted: "policy" | "either"): void {
   const { policies, others } = files
   const hasWorkload = others.some(({ value }) => isWorkload(value))
@@ -126,7 +126,7 @@ function isOurs(value: unknown, { securityGroup, networkingGroup }: MeshNames): 
   return group === securityGroup || group === networkingGroup
 }
 
-/** An invariant in Merlon's group, in the words of the mesh that it is about. */
+/** Converts an invariant in Merlon's group to the group of the mesh that it is about. */
 function asOurs(document: ReadDocument, names: MeshNames, namespace: string): ReadDocument {
   const value = { ...fieldsOf(document.value), apiVersion: `${names.securityGroup}/${names.version}` }
   const { errors, ...validation } = validate(value, names, { namespace })
@@ -141,7 +141,7 @@ function asOurs(document: ReadDocument, names: MeshNames, namespace: string): Re
   }
 }
 
-/** Also for files that are no policies. */
+/** Reads a path. Also for files that are not policies. */
 export async function readSource(path: string, log: InputLog): Promise<readonly SourceText[]> {
   if (path === "-") return [{ name: "standard input", text: await standardInput() }]
   const found = await stat(path).catch(() => undefined)
@@ -149,14 +149,14 @@ export async function readSource(path: string, log: InputLog): Promise<readonly 
     return new GitRevision(path, TELLING_KINDS, what => log.skip(what)).texts()
   }
   await checkInBounds(path)
-  // A folder without files is a set without policies: a mesh may begin so.
+  // A folder without files is an empty set of policies: a mesh may start with one.
   const files = found?.isDirectory() === true ? await filesIn(path, { recursive: true }) : undefined
   if (files !== undefined) await logUnread(files, TELLING_KINDS, log)
   const names = files?.manifests ?? [path]
   return Promise.all(names.map(async name => ({ name, text: await readText(name) })))
 }
 
-/** What of a folder is not read and may hold what was asked for. */
+/** Logs files of a folder that are skipped and may contain what was asked for. */
 export async function logUnread(
   { others, broken }: FolderFiles,
   kinds: readonly string[],

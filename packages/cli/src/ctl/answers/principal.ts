@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// An identity as people write it.
+// An identity as users type it.
 
 import { parseSpiffeId } from "@merlon/policy/request"
 import { usageError } from "../exit.js"
 
-/** `ns/NAMESPACE/sa/ACCOUNT`, `NAMESPACE/ACCOUNT`, or the whole with its trust domain, as rules name it. */
+/**
+ * Accepts `ns/NAMESPACE/sa/ACCOUNT`, `NAMESPACE/ACCOUNT`, or a full principal with its trust domain. Returns the
+ * principal as in rules.
+ */
 export function principalOf(word: string, trustDomain: string): string {
   const bare = word.replace(/^spiffe:\/\//, "")
   const parts = bare.split("/")

@@ -11,10 +11,10 @@ import { DIALECTS, type DialectFlags } from "./dialect.js"
 export interface MeshSettings extends DialectFlags {
   readonly trustDomain?: string
   readonly trustDomainAlias: readonly string[]
-  /** Absent: the default of the mesh's word. */
+  /** Absent for the mesh's default. */
   readonly pathNormalization?: PathNormalization
   readonly trustedProxies?: number
-  /** A file with Istio's. */
+  /** A file with Istio's mesh configuration. */
   readonly meshConfig?: string
 }
 
@@ -67,7 +67,7 @@ export function withMeshSettings(command: Command): Command {
 
 const otherwise = (text: string): string => `default: the mesh's own, ${text} for files`
 
-/** What flags say, and nothing else. */
+/** Only the settings that flags give. */
 export function givenSettings(flags: MeshSettings): Partial<Omit<MeshConfig, "names">> {
   const { trustDomain: domain, trustDomainAlias, pathNormalization, trustedProxies } = flags
   return {

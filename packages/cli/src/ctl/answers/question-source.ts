@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a question is asked about: policies and workloads from files, or those of the cluster.
+// The subject of a question: policies and workloads from files, or those of the cluster.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
 import { type ProofWorkload, workloadsCalled } from "@merlon/policy/proof"
@@ -52,7 +52,7 @@ export function withSourceFlags(command: Command): Command {
 
 export const note = (text: string): void => tell(`note: ${visible(text)}`)
 
-/** For a command that reads several sets: what holds of all of them is noted once. */
+/** Prints each note once, for a command that reads several sets. */
 export function noteOnce(): (text: string) => void {
   const known = new Set<string>()
   return text => {
@@ -61,10 +61,13 @@ export function noteOnce(): (text: string) => void {
   }
 }
 
-/** Of the workloads that were read, those that the answer is about. */
+/** Selects the workloads that the answer is about from those that were read. */
 export type About = (workloads: readonly ProofWorkload[]) => readonly Workload[]
 
-/** Policies, and Pods or what makes them: both may stand in the same files. Without `about`, the answer is about all workloads. */
+/**
+ * Reads policies, and Pods or their owners. Both may be in the same files. Without `about`, the answer is about all
+ * workloads.
+ */
 export function questionSource(
   flags: Omit<SourceFlags, "budget">,
   needs: "policies" | "workloads" = "policies",
@@ -99,7 +102,7 @@ export async function fromCluster(session: Session, flags: MeshSettings, about?:
   return { policies, placed, workloads, mesh, read: log.of(policies.length, workloads.length) }
 }
 
-/** They are part of no answer. */
+/** Notes Pods without a proxy, which no answer covers. */
 export function noteWithoutProxy(pods: number): void {
   if (pods > 0) note(`no policy applies to ${pods} ${pods === 1 ? "Pod that has" : "Pods that have"} no proxy of Istio`)
 }
@@ -151,7 +154,7 @@ async function fromFiles(
   }
 }
 
-/** By `name`, or `namespace/name`: a Pod's own, that of what runs it, or that of a Service that leads to it. */
+/** Finds workloads by `name` or `namespace/name`: of a Pod, of its owner, or of a Service that selects it. */
 export function workloadNamed(
   word: string,
   workloads: readonly ProofWorkload[],

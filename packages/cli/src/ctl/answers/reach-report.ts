@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ways through, for programs and for people.
+// Reachable ways (ranges of requests that are allowed) as JSON and as text.
 
 import { type ProofWorkload, type Reach, ruleWords } from "@merlon/policy/proof"
 import { Columns } from "../output/columns.js"
@@ -12,7 +12,7 @@ export interface ReachedWorkload {
   readonly reach: Reach
 }
 
-/** Whether the answer is proved for everything that was asked about. */
+/** Whether the answer is proved for every workload that was asked about. */
 export function isProved(reached: readonly ReachedWorkload[], read: Inputs): boolean {
   return isComplete(read) && reached.length > 0 && reached.every(({ reach }) => reach.undecided === undefined)
 }
@@ -41,7 +41,7 @@ export function reachJson(
   }
 }
 
-/** One line per way; `column` is what the question is about. */
+/** One line per way. `column` is the heading for the subject of the question. */
 export function reachText(
   reached: readonly ReachedWorkload[],
   column: "callers" | "requests",

@@ -10,7 +10,7 @@ import { fieldsOf } from "../foreign.js"
 import { type ObservedList, observedList } from "../observed/answers-api.js"
 import type { Session } from "../session.js"
 
-/** More than a control plane keeps. */
+/** More than a control plane stores. */
 const MAX_CALLS = 20_000
 
 export async function recordedCalls(session: Session, note: (text: string) => void): Promise<readonly ObservedCall[]> {

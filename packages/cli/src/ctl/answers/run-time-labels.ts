@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Labels that Kubernetes and Istio add to Pods. Manifests of workloads do not have them, so files do not say whether a policy that
-// selects by one applies.
+// Labels that Kubernetes and Istio add to Pods. Manifests of workloads lack them, so files do not say whether a policy
+// that selects by such a label applies.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { OF_ONE_POD } from "@merlon/policy/proof"
@@ -13,7 +13,7 @@ import { templateOf } from "./workload-files.js"
 const BY_KUBERNETES = /^(job-name|controller-uid|((batch|apps|statefulset|topology)\.kubernetes\.io)\/.*)$/
 const BY_ISTIO = /^(service|security|topology|networking)\.istio\.io\//
 
-/** Logs policies of which a label that Pods get later decides whether they apply. */
+/** Logs policies whose effect depends on a label that Pods get at run time. */
 export function logRunTimeLabels(
   policies: readonly PolicyDocument[],
   objects: readonly unknown[],
@@ -25,7 +25,7 @@ export function logRunTimeLabels(
     OF_ONE_POD.test(key) || BY_KUBERNETES.test(key) || (isIstio(names) && BY_ISTIO.test(key))
   const made = objects.map(fieldsOf).flatMap(object => {
     const metadata = fieldsOf(object.metadata)
-    // A Pod of a cluster has its labels.
+    // A Pod of a cluster already has its labels.
     if (templateOf(object) === undefined || (object.kind === "Pod" && metadata.uid !== undefined)) return []
     return [`${textOf(metadata.namespace) ?? otherwise}/${textOf(metadata.name) ?? ""}`]
   })

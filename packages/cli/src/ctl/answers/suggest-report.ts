@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Suggested policies for people, with what speaks for them as comments, and for programs.
+// Suggested policies as JSON, and as YAML with their evidence in comments.
 
 import type { Proof, Suggestion } from "@merlon/policy/analysis"
 import type { MeshNames } from "@merlon/policy/mesh"
@@ -44,7 +44,9 @@ function told(says: string, proof: Proof): string {
     : `not ${proof.verdict === "undecided" ? "decided" : "so"}: ${says}; ${proof.why}`
 }
 
-/** Istio has no field `enforcement`, and would enforce the policy at once: there an annotation makes it a dry run. */
+/**
+ * Istio has no field `enforcement` and would enforce the policy at once. For Istio, an annotation makes it a dry run.
+ */
 function inWordsOf(names: MeshNames, policy: AuthorizationPolicy): object {
   if (!isIstio(names)) return policy
   const { enforcement: _, ...spec } = policy.spec

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of PeerAuthentications of one scope only the oldest counts. Files do not say which one that is, if the cluster did not
-// write them.
+// Only the oldest PeerAuthentication of a scope applies. Files contain no creation time unless they were exported from
+// a cluster, so the oldest may be unknown.
 
 import { isDeepStrictEqual } from "node:util"
 import type { MeshConfig } from "@merlon/policy/mesh"
@@ -10,7 +10,7 @@ import type { InputLog } from "./inputs.js"
 
 type Peer = Extract<PolicyDocument, { kind: "PeerAuthentication" }>
 
-/** Logs those of which the mode of one of these workloads depends on their age. */
+/** Logs PeerAuthentications if the mTLS mode of one of these workloads depends on their age. */
 export function logUndated(
   policies: readonly PolicyDocument[],
   workloads: readonly Workload[],
@@ -35,7 +35,7 @@ function logOf(
   for (const workload of workloads) {
     for (const scope of ["mesh", "namespace", "workload"] as const) {
       const [first, ...others] = peers.filter(policy => peerScope(policy, workload, mesh) === scope)
-      // One that the cluster has written is older than all that it has not.
+      // A policy that a cluster has stored is older than one that it has not.
       if (first === undefined || [first, ...others].some(({ metadata }) => metadata.creationTimestamp)) continue
       if (others.every(other => isDeepStrictEqual(modesOf(other), modesOf(first)))) continue
       const named = [first, ...others].map(({ metadata }) => `${metadata.namespace}/${metadata.name}`).sort()

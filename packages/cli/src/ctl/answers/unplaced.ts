@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies that change in a namespace of which no workload was read: the namespace may be mistyped, and the answer says
-// nothing about what such a policy does.
+// Policies that change in a namespace without workloads in the input. The namespace may be mistyped, and the answer
+// does not cover the effect of such a policy.
 
 import { isDeepStrictEqual } from "node:util"
 import type { MeshConfig } from "@merlon/policy/mesh"

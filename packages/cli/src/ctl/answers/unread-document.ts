@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Documents that are no policies of the mesh: whether one of them may have been meant as a policy or a workload. Manifests
-// hold much else; an answer is incomplete only where something was left out that could have changed it.
+// Whether a document that is no policy of the mesh may have been meant as a policy or a workload. Manifests contain
+// many other kinds; an answer is incomplete only if something was skipped that could have changed it.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { isPolicyTest, KINDS } from "@merlon/policy/resources"
@@ -8,10 +8,10 @@ import { nearest } from "@merlon/policy/shape"
 import { fieldsOf, listOf, textOf } from "../foreign.js"
 import { POD_MAKERS } from "./workload-files.js"
 
-/** Kinds that questions about policies are answered from. */
+/** Kinds of workloads that answers about policies depend on. */
 export const WORKLOAD_KINDS: readonly string[] = ["Pod", "CronJob", ...POD_MAKERS]
 const POLICY_KINDS: readonly string[] = KINDS.map(({ kind }) => kind)
-/** What a file holds that is more than a text about manifests. */
+/** Kinds that distinguish a manifest from a text about manifests. */
 export const TELLING_KINDS: readonly string[] = [
   ...POLICY_KINDS,
   ...WORKLOAD_KINDS,
@@ -21,7 +21,7 @@ export const TELLING_KINDS: readonly string[] = [
   "Kustomization",
 ]
 
-/** Why the document could matter; undefined where it cannot. */
+/** Why the document could change the answer. Undefined if it cannot. */
 export function whyItMatters(value: unknown, names: MeshNames): string | undefined {
   if (typeof value !== "object" || value === null) return "it is no Kubernetes document"
   if (isPolicyTest(value)) return undefined
@@ -47,19 +47,22 @@ export function whyItMatters(value: unknown, names: MeshNames): string | undefin
     : undefined
 }
 
-/** Kubernetes' own groups hold no policies of a mesh. */
+/** Whether the group belongs to Kubernetes. Such groups contain no policies of a mesh. */
 function isBuiltIn(group: string): boolean {
   return !group.includes(".") || group.endsWith(".k8s.io")
 }
 
-/** Empty for the core group; undefined where there is no `apiVersion`. */
+/** The API group: empty for the core group, undefined without an `apiVersion`. */
 function groupOf(apiVersion: unknown): string | undefined {
   const text = textOf(apiVersion)
   if (text === undefined || text === "") return undefined
   return text.includes("/") ? text.slice(0, text.indexOf("/")) : ""
 }
 
-/** Values for templates and settings of other tools have neither; a policy with a misspelt field has the rest. */
+/**
+ * Why a document without a type could matter. Template values and settings of other tools have neither `apiVersion` nor
+ * `kind`; a policy with a misspelt field has the other fields.
+ */
 function withoutType(value: object, missing: string): string | undefined {
   const keys = Object.keys(value)
   const isMeant = ["apiversion", "kind", "metadata"].some(word => keys.some(key => key.toLowerCase() === word))

@@ -15,7 +15,7 @@ spec:
   - to: [{ operation: { methods: [PUT] } }]
 `
 
-it("tells what the API would warn of, at its line, and once", () => {
+it("reports warnings of the API once, at their line", () => {
   const placed = readDocuments(ODD, mesh.names).flatMap(read =>
     read.document === undefined
       ? []

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The API's warnings about a policy, before it is applied: a method in lower case, a path that no request has.
+// The API's warnings about a policy before it is applied, such as a method in lower case or a path that no request has.
 
 import type { AnalysisFinding, Severity } from "@merlon/policy/analysis"
 import type { MeshNames } from "@merlon/policy/mesh"
 import { type PolicyDocument, validate, type WarningCode } from "@merlon/policy/resources"
 
-/** Said by findings about the set, and there with more. */
+/** Warnings that findings about the whole set report in more detail. */
 const SAID_BETTER: ReadonlySet<WarningCode> = new Set<WarningCode>(["denies-tcp", "ignored-policy"])
-/** A rule with such a value hardly does what was meant; the others are matters of form. */
+/** A rule with such a value probably does not do what its author meant. The other warnings are about style. */
 const MISLEADING: ReadonlySet<WarningCode> = new Set<WarningCode>([
   "never-matches",
   "literal-wildcard",

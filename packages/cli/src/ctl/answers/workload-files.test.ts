@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Manifests come from authors of pull requests, and their names are printed on terminals.
+// Authors of pull requests control the names in manifests, and terminals print them.
 
 import { meshNames } from "@merlon/policy/mesh"
 import { expect, it } from "vitest"
@@ -25,14 +25,14 @@ it.each([
   expect(() => read(...objects)).toThrow(said)
 })
 
-it("one with names as Kubernetes takes them is read, whatever other objects there are", () => {
+it("reads a workload with valid names, whatever other objects there are", () => {
   const objects = [pod({ name: "a.b-1", labels: { app: "a" } }), service(`s${ESCAPE}`, "b"), service("a", "a"), {}]
   expect(read(...objects)).toMatchObject([
     { name: "a.b-1", namespace: "foo", serviceAccount: "default", host: "a.foo" },
   ])
 })
 
-it("its UDP ports are read beside the others", () => {
+it("reads UDP ports with the other ports", () => {
   const ports = [{ containerPort: 53, protocol: "UDP" }, { containerPort: 8080 }]
   expect(read(pod({ name: "dns" }, { containers: [{ name: "a", ports }] }))).toMatchObject([
     { ports: [8080], udpPorts: [53] },

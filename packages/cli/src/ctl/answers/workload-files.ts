@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workloads of a query, from Pods or from workload manifests. Namespace, labels, service account and ports count;
-// Services beside them give the workload's host names, and the policies that target these Services.
+// The workloads of a query, from Pods or workload manifests. Namespace, labels, service account and ports matter.
+// Services in the same files add the workload's host names, and the policies that target these Services.
 
 import { applicationPorts, runnerOf, udpPorts } from "@merlon/control/registry"
 import type { MeshNames } from "@merlon/policy/mesh"
@@ -23,7 +23,7 @@ export const POD_MAKERS: readonly string[] = [
   "ReplicationController",
 ]
 
-/** Objects of other kinds are passed over: a file of manifests holds more than workloads. */
+/** Objects of other kinds are ignored: manifests contain more than workloads. */
 export function workloadsIn(
   objects: readonly unknown[],
   names: MeshNames,
@@ -43,7 +43,7 @@ export function workloadsIn(
   return workloads
 }
 
-/** What the Pods of an object are made from; undefined for kinds without Pods. */
+/** The Pod template of an object. Undefined for kinds without Pods. */
 export function templateOf({ kind, metadata, spec }: Fields): Template | undefined {
   if (kind === "Pod") return { metadata: fieldsOf(metadata), spec: fieldsOf(spec) }
   const outer = kind === "CronJob" ? fieldsOf(fieldsOf(fieldsOf(spec).jobTemplate).spec) : fieldsOf(spec)
@@ -89,7 +89,7 @@ function workloadOf(
   }
 }
 
-/** As Kubernetes takes them (RFC 1123 section 2.1). Answers show them, on terminals and in pull requests. */
+/** Names that Kubernetes allows (RFC 1123 section 2.1). Answers show them on terminals and in pull requests. */
 const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/
 
 function checkNames(kind: string, names: { readonly [field: string]: unknown }): void {
@@ -122,7 +122,7 @@ function leadsTo(service: Fields, namespace: string, labels: Fields, otherwise: 
   return wanted.every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value)
 }
 
-/** The name and port by which the Service is called. */
+/** The host name and port of the Service. */
 function hostBy({ metadata, spec }: Fields, namespace: string): string {
   const { port } = fieldsOf(listOf(fieldsOf(spec).ports)[0])
   const host = `${textOf(fieldsOf(metadata).name) ?? ""}.${namespace}`

@@ -13,21 +13,21 @@ const request = { count: 2, block: undefined, remembered: [] }
 const block = (n: number) => [1, 2].map(i => ({ address: `127.${n}.0.${i}`, ...USUAL }))
 
 describe("the places of the samples", () => {
-  it("are addresses of their own with the usual ports", async () => {
+  it("are separate addresses with the usual ports", async () => {
     expect(await choosePlaces(request, everything)).toEqual({ places: block(1), note: undefined })
   })
 
-  it("are in the next block where another mesh has one of the first", async () => {
+  it("are in the next block if another mesh uses one of the first", async () => {
     const { places, note } = await choosePlaces(request, except("127.1.0.2:15000", "127.2.0.1:15080"))
     expect(places).toEqual(block(3))
     expect(note).toContain("127.3.0.x")
   })
 
-  it("are those of before", async () => {
+  it("are the previous ones", async () => {
     expect((await choosePlaces({ ...request, remembered: block(7) }, everything)).places).toEqual(block(7))
   })
 
-  it("are those of before also where proxies took no calls then", async () => {
+  it("are the previous ones even if proxies accepted no calls then", async () => {
     const before = block(7).map(({ address, xserver, admin, health, application }) => ({
       address,
       xserver,
@@ -38,7 +38,7 @@ describe("the places of the samples", () => {
     expect((await choosePlaces({ ...request, remembered: before }, everything)).places).toEqual(block(7))
   })
 
-  it("are others than before where those are taken now", async () => {
+  it("are new ones if the previous ones are taken", async () => {
     const { places } = await choosePlaces({ ...request, remembered: block(7) }, except("127.7.0.1:8080"))
     expect(places).toEqual(block(1))
   })
@@ -48,12 +48,12 @@ describe("the places of the samples", () => {
     expect((await choosePlaces({ ...request, remembered: before }, everything)).places).toEqual(block(1))
   })
 
-  it("are in the block asked for, or nowhere", async () => {
+  it("are in the requested block or an error", async () => {
     expect((await choosePlaces({ ...request, block: 9 }, everything)).places).toEqual(block(9))
     await expect(choosePlaces({ ...request, block: 9 }, except("127.9.0.1:8080"))).rejects.toThrow("127.9.0.x")
   })
 
-  it("have ports of their own on a system with one loopback address", async () => {
+  it("have separate ports on a system with one loopback address", async () => {
     const one: Look = async (address, port) =>
       address !== "127.0.0.1" ? "no such address" : port === 15_081 ? "taken" : "free"
     const { places, note } = await choosePlaces(request, one)
@@ -64,7 +64,7 @@ describe("the places of the samples", () => {
     expect(note).toContain("one loopback address")
   })
 
-  it("have another port where something listens on one at every address", async () => {
+  it("have another port if a process listens on one at every address", async () => {
     const { places, note } = await choosePlaces(request, except(".*:8080"))
     expect(places).toEqual(block(1).map(place => ({ ...place, application: 8_081 })))
     expect(note).toContain("at every address")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The addresses of the samples' instances. Each has its own loopback address, 127.N.0.i, so that its ports match the
-// documentation. Another mesh has another N. If the system has no such addresses, or a process listens on one of these
+// documentation. Another mesh uses another N. If the system has no such addresses, or a process listens on one of these
 // ports at every address, other ports are used.
 
 import { CommandError } from "../../ctl/exit.js"
@@ -17,7 +17,7 @@ export const USUAL: Required<Omit<Place, "address">> = {
 
 export interface PlacesRequest {
   readonly count: number
-  /** N, if the user asks for one. */
+  /** N, if the user requests one. */
   readonly block: number | undefined
   readonly remembered: readonly Place[]
 }
@@ -43,7 +43,7 @@ export async function choosePlaces({ count, block, remembered }: PlacesRequest, 
       `addresses 127.${block}.0.x cannot be had; leave out \`--block\`, or choose another one`,
     )
   }
-  // Ports that were others for want of the usual ones are no reason to stay with them.
+  // Fallback ports are not kept once the usual ones are free.
   const isUsual = remembered.length === count && remembered.every(hasUsualPorts)
   const before = remembered.map(place => ({ ...USUAL, ...place }))
   if (isUsual && (await allFree(before, look))) return { places: before, note: undefined }
@@ -61,8 +61,8 @@ export async function choosePlaces({ count, block, remembered }: PlacesRequest, 
 }
 
 /**
- * A place for one more instance, beside those that are taken. `application` is the port that its program listens on
- * there, if it does; `asked` is the N that the user asked for.
+ * Chooses a place for one more instance besides the taken ones. `application` is the port of its program, if it has
+ * one. `asked` is the N that the user requested.
  */
 export async function choosePlace(
   taken: readonly Place[],
@@ -106,7 +106,7 @@ async function allFree(places: readonly Place[], look: Look): Promise<boolean> {
   return true
 }
 
-/** The usual port of each kind, or the next one that is free and none of the others has. */
+/** The usual port of each kind, or the next free one that no other instance has. */
 async function shifted(count: number, addressOf: (index: number) => string, look: Look): Promise<readonly Place[]> {
   const used = new Set<string>()
   const next = async (address: string, from: number): Promise<number> => {

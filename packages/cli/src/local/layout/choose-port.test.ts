@@ -59,19 +59,19 @@ describe("a port", () => {
     expect(chosen.isFallback).toBe(note !== undefined)
   })
 
-  it("is rejected where the one asked for is taken", async () => {
+  it("is an error if the requested one is taken", async () => {
     const chosen = choosePort({ ...api, asked: 9000 }, "127.0.0.1", lookAt({ 9000: "taken" }), new Set())
     await expect(chosen).rejects.toThrow("port 9000 for the API is taken")
   })
 
-  it("goes to one listener only", async () => {
+  it("is given to one listener only", async () => {
     const used = new Set<number>()
     const first = await choosePort(api, "127.0.0.1", lookAt({}), used)
     const second = await choosePort({ ...api, what: "another" }, "127.0.0.1", lookAt({}), used)
     expect([first.port, second.port]).toEqual([7443, 7444])
   })
 
-  it("is not searched for without end", async () => {
+  it("is not searched for indefinitely", async () => {
     const chosen = choosePort(api, "127.0.0.1", async () => "taken", new Set())
     await expect(chosen).rejects.toThrow("no free port")
   })

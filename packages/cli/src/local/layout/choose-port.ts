@@ -6,28 +6,28 @@ import { CommandError } from "../../ctl/exit.js"
 import type { Look, Vacancy } from "./free-port.js"
 
 export interface PortRequest {
-  /** For people: `the API`. */
+  /** The listener in messages: `the API`. */
   readonly what: string
   readonly asked?: number | undefined
   readonly remembered?: number | undefined
-  /** Whether the remembered port only replaced the usual one while that was taken. */
+  /** Whether the previous port was a fallback while the usual one was taken. */
   readonly wasFallback?: boolean
   readonly usual: number
-  /** Where to look on when the usual one cannot be had. */
+  /** Where the search continues if the usual one is taken. */
   readonly otherwise?: number
 }
 
 export interface ChosenPort {
   readonly port: number
-  /** What to tell, where it is not the one that people expect. */
+  /** A note for the user if it is not the usual port. */
   readonly note: string | undefined
-  /** Whether it replaces the usual one for now. */
+  /** Whether it is a fallback. */
   readonly isFallback: boolean
 }
 
 const MOST_TRIES = 500
 
-/** `used` are ports that others of the same mesh have got. */
+/** `used`: ports of other listeners of the same mesh. */
 export async function choosePort(
   request: PortRequest,
   address: string,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a port is free, by listening on it for a moment.
+// Checks whether a port is free by listening on it for a moment.
 
 import { createServer } from "node:net"
 

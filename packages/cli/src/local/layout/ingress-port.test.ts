@@ -15,7 +15,7 @@ async function server(handle: (socket: Socket) => void): Promise<number> {
   listening.listen(0, "127.0.0.1")
   await once(listening, "listening")
   closing.push(() => listening.close())
-  return (listening.address() as AddressInfo).port // a TCP server has one
+  return (listening.address() as AddressInfo).port // a TCP server has a port
 }
 
 const saying = (text: string) => server(socket => socket.on("error", () => undefined).end(text))
@@ -23,7 +23,7 @@ const saying = (text: string) => server(socket => socket.on("error", () => undef
 async function freePort(): Promise<number> {
   const probe = createServer().listen(0, "127.0.0.1")
   await once(probe, "listening")
-  const { port } = probe.address() as AddressInfo // as above
+  const { port } = probe.address() as AddressInfo // a TCP server has a port
   probe.close()
   await once(probe, "close")
   return port
@@ -50,7 +50,7 @@ async function ask(port: number, text = ""): Promise<string> {
 }
 
 describe("an ingress port", () => {
-  it("calls the proxies in turn", async () => {
+  it("calls the proxies round robin", async () => {
     const port = await wayTo(await saying("a"), await saying("b"))
     expect([await ask(port), await ask(port), await ask(port)]).toEqual(["a", "b", "a"])
   })
@@ -60,13 +60,13 @@ describe("an ingress port", () => {
     expect([await ask(port), await ask(port)]).toEqual(["b", "b"])
   })
 
-  it("closes the connection where none answers, and lives on", async () => {
+  it("closes the connection if no proxy answers, and keeps running", async () => {
     const port = await wayTo(await freePort())
     expect([await ask(port), await ask(port)]).toEqual(["", ""])
     expect(await lookAtPort("127.0.0.1", port)).toBe("taken")
   })
 
-  it("waits for the answer of a caller that has said everything", async () => {
+  it("waits for the response after the caller has closed its sending side", async () => {
     const echo = await server(socket => {
       let heard = ""
       socket.on("data", piece => {
@@ -77,7 +77,7 @@ describe("an ingress port", () => {
     expect(await ask(await wayTo(echo), "x".repeat(300_000))).toBe("heard 300000")
   })
 
-  it("lets go of the proxy when its caller is gone", async () => {
+  it("closes the connection to the proxy when its caller disconnects", async () => {
     let gone: Promise<unknown> | undefined
     const target = await server(socket => {
       socket.on("error", () => undefined)
@@ -91,7 +91,7 @@ describe("an ingress port", () => {
     expect(gone).toBeDefined()
   })
 
-  it("is closed with all its connections", async () => {
+  it("closes all its connections when it is closed", async () => {
     const target = await server(socket => socket.write("hello"))
     const ingress = new IngressPort(() => [{ address: "127.0.0.1", port: target }])
     const port = await freePort()

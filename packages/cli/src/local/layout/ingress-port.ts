@@ -10,7 +10,7 @@ export interface Target {
   readonly port: number
 }
 
-// Callers of one machine share an address, so one address gets most of it.
+// All callers on one machine share an address, so one address gets most of the limit.
 const CONNECTIONS = { connections: 1_024, sharePercent: 75 }
 const CONNECT_TIMEOUT_MS = 10_000
 
@@ -20,7 +20,7 @@ export class IngressPort {
   readonly #sockets = new Set<Socket>()
   #turn = 0
 
-  /** `targets` are asked for with each connection: who is ready changes. */
+  /** `targets` is called for each connection, because the set of ready proxies changes. */
   constructor(targets: () => readonly Target[]) {
     this.#targets = targets
     const limiter = new ConnectionLimiter(CONNECTIONS)
@@ -80,7 +80,7 @@ export class IngressPort {
 
   #keep(socket: Socket): void {
     this.#sockets.add(socket)
-    // Whatever breaks a connection also closes it, and closing is what counts.
+    // An error also closes the connection, and the close handler does the rest.
     socket.on("error", () => undefined)
     socket.on("close", () => this.#sockets.delete(socket))
   }

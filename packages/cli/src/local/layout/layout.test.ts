@@ -11,7 +11,7 @@ const lookAt =
   (vacancies: { readonly [port: number]: Vacancy }): Look =>
   async (_, port) =>
     vacancies[port] ?? "free"
-/** An ordinary user's machine where something else runs. */
+/** An ordinary user's machine with other listeners. */
 const BUSY = lookAt({ 7443: "taken", 15012: "taken", 8000: "taken", 80: "not permitted" })
 const ORDINARY = lookAt({ 80: "not permitted" })
 
@@ -46,7 +46,7 @@ it("keeps a requested port without the flag", async () => {
   expect((await chooseLayout(REQUEST, before, ORDINARY)).ports.api).toBe(9_443)
 })
 
-it("keeps the port that joined machines know", async () => {
+it("keeps the port that other machines connect to", async () => {
   const open = { ...REQUEST, meshListen: "0.0.0.0" }
   const before = recordOf(await chooseLayout(open, undefined, BUSY))
   expect((await chooseLayout(open, before, ORDINARY)).ports).toEqual({ ...USUAL, mesh: 15_013 })

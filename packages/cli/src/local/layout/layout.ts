@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides where everything will listen before anything starts: as requested, as before, the usual port, or a free one.
+// Decides all listening addresses before anything starts: the requested, previous, usual, or a free port.
 
 import type { ControlPlanePorts, IngressPortRecord, MeshRecord, WorkloadRecord } from "../record/mesh-record.js"
 import { choosePlaces } from "./choose-places.js"
@@ -15,13 +15,13 @@ export interface LayoutRequest {
   readonly shop: boolean
   readonly apiPort?: number
   readonly meshPort?: number
-  /** Where proxies are heard; the loopback address where absent. */
+  /** The address where proxies listen. Loopback by default. */
   readonly meshListen?: string
   readonly webhookPort?: number
   readonly healthPort?: number
   readonly consolePort?: number
   readonly block?: number
-  /** Ports for callers outside the mesh, by service. */
+  /** Ingress ports by service. */
   readonly expose: ReadonlyMap<string, number>
 }
 
@@ -30,9 +30,9 @@ export interface Layout {
   readonly instances: readonly SampleInstance[]
   readonly workloads: readonly WorkloadRecord[]
   readonly ingressPorts: readonly IngressPortRecord[]
-  /** Ports that replace usual ones that are taken. */
+  /** Fallback ports for usual ones that are taken. */
   readonly fallbackPorts: readonly number[]
-  /** What people should know, as some port is not the one they expect. */
+  /** Notes for the user about unexpected ports. */
   readonly notes: readonly string[]
 }
 
@@ -60,7 +60,7 @@ export async function chooseLayout(
       asked: meshPort,
       remembered: had?.mesh,
       usual: 15_012,
-      // Machines that joined the mesh know its port: they could not follow it back to the usual one.
+      // Joined machines know this port. They could not follow a change back to the usual one.
       ...(request.meshListen === undefined ? {} : { wasFallback: false }),
     }),
     webhook: await choose({ what: "admission", asked: webhookPort, remembered: had?.webhook, usual: 15_017 }),

@@ -23,14 +23,14 @@ it("declares each namespace, service account and Service once, namespaces first"
   ])
 })
 
-it("lets the mesh in by its own label, whatever it is called", () => {
+it("enables injection by the mesh's own label, whatever its name", () => {
   const labels = sampleDocuments(samples, dubbo, false)
     .filter(({ kind }) => kind === "Namespace")
     .map(({ metadata }) => metadata.labels)
   expect(labels).toEqual([{ "dubbo-injection": "enabled" }, { "dubbo-injection": "enabled" }])
 })
 
-it("leads Services to ports by name, so that an instance may have another number", () => {
+it("points Services to ports by name, so that an instance may have another number", () => {
   const text =
     "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {ports: [{name: http, port: 80, targetPort: 8080}]}"
   expect(documentsOf(text, dubbo)[0]?.spec).toEqual({ ports: [{ name: "http", port: 80, targetPort: "http" }] })
@@ -50,7 +50,7 @@ it("runs instances under accounts and behind Services that the manifests declare
   }
 })
 
-it("declares the shop and its policies in the group of the mesh where it is asked for", () => {
+it("declares the shop and its policies in the group of the mesh with `--shop`", () => {
   const found = sampleDocuments(samples, dubbo, true).filter(({ metadata: { namespace } }) => namespace === "shop")
   const policies = found.filter(({ apiVersion }) => apiVersion !== "v1")
   expect(policies.map(({ apiVersion, kind, metadata: { name } }) => `${apiVersion} ${kind} ${name}`)).toEqual([

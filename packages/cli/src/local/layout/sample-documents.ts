@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of the samples' manifests that a local mesh creates: namespaces, service accounts and Services. There is no
-// orchestrator for Deployments; their instances are declared workloads.
+// The objects of the samples' manifests that a local mesh creates: namespaces, service accounts and Services. There is
+// no orchestrator for Deployments; their instances are declared workloads.
 
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -12,10 +12,10 @@ import { sampleManifests } from "./samples.js"
 
 const POLICIES = ["AuthorizationPolicy", "PeerAuthentication", "PolicyInvariant"]
 const KINDS = ["Namespace", "ServiceAccount", "Service", ...POLICIES]
-/** The manifests are written for a mesh of this name. */
+/** The mesh name in the manifests. */
 const WRITTEN_FOR = meshNames({ mesh: "merlon", domain: "merlon.dev" })
 
-/** Each once, namespaces first. */
+/** Each object once, namespaces first. */
 export function sampleDocuments(samples: string, names: MeshNames, shop: boolean): readonly AnyObject[] {
   const texts = sampleManifests({ shop }).map(file => readFileSync(join(samples, file), "utf8"))
   const found = new Map<string, AnyObject>()
@@ -28,7 +28,7 @@ export function sampleDocuments(samples: string, names: MeshNames, shop: boolean
 
 export function documentsOf(text: string, names: MeshNames): readonly AnyObject[] {
   return parseAllDocuments(text)
-    .map(document => document.toJS() as AnyObject) // files of ours, written as objects
+    .map(document => document.toJS() as AnyObject) // our own files, which contain objects
     .filter(({ kind }) => KINDS.includes(kind))
     .map(object => (object.kind === "Service" ? byPortName(object) : ofMesh(object, names)))
 }
@@ -41,7 +41,7 @@ function ofMesh(object: AnyObject, names: MeshNames): AnyObject {
   return { ...object, metadata: { ...object.metadata, labels: { ...labels, ...label } } }
 }
 
-/** An instance whose usual port is taken has another one, under the same name. */
+/** Points a Service to ports by name: an instance whose usual port is taken has another number. */
 function byPortName(object: AnyObject): AnyObject {
   const spec = fieldsOf(object.spec)
   const ports = listOf(spec.ports).map(port => ({ ...fieldsOf(port), targetPort: fieldsOf(port).name }))

@@ -8,7 +8,7 @@ export interface SampleInstance {
   readonly name: string
   readonly serviceAccount: string
   readonly labels: { readonly [name: string]: string }
-  /** What runs behind its proxy: a program of the samples, or one that calls others. */
+  /** The program behind the proxy: one of the samples, or a client that calls them. */
   readonly application:
     | { readonly kind: "server"; readonly program: string; readonly version: string; readonly args?: readonly string[] }
     | { readonly kind: "caller"; readonly args: readonly string[] }
@@ -18,7 +18,7 @@ export interface SampleInstance {
 export interface SampleService {
   readonly namespace: string
   readonly name: string
-  /** Its port, and where callers from outside find it if that one cannot be had. */
+  /** Its port, and `otherwise` the first fallback for its ingress port. */
   readonly port: number
   readonly otherwise: number
   readonly selects: (instance: SampleInstance) => boolean
@@ -59,7 +59,7 @@ const shop = (name: string): SampleInstance => ({
   application: { kind: "server", program: "shop", version: "v1", args: [name] },
 })
 
-/** A shop with steady traffic, one denied edge and one plaintext caller, of `--shop`. */
+/** The shop of `--shop`, with steady traffic, one denied edge and one plaintext caller. */
 const SHOP_INSTANCES = ["frontend", "cart", "checkout", "payment", "ledger"].map(shop)
 
 /** The instance that the visitor outside the mesh calls. */

@@ -11,6 +11,6 @@ it.each([
   expect(targetOf({}, serviceEnvironment(mesh, namespace), mesh)).toEqual(target)
 })
 
-it("says nothing where there is none", () => {
+it("is empty without a default Service", () => {
   expect(serviceEnvironment("merlon", "bar")).toEqual({})
 })

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The default Service for a program of a workload to call: the one of its namespace. A cluster sets variables with an
-// address; here no address has all instances behind it, so the variable has the name.
+// The Service that a workload's program calls by default: the one in its namespace. A Kubernetes cluster sets variables
+// with an address; here no single address reaches all instances, so the variable holds the host name.
 
 import { SERVICES } from "./samples.js"
 

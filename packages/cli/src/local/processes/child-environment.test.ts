@@ -2,7 +2,7 @@
 import { expect, it } from "vitest"
 import { childEnvironment } from "./child-environment.js"
 
-it("hands on what belongs to the person, not settings of these programs", () => {
+it("passes on the user's own variables, without settings of these programs", () => {
   const env = { PATH: "/bin", MERLON_LISTEN: "0.0.0.0", KUBECONFIG: "/x", PORT: "1", HOSTNAME: "h", LANG: "C" }
   expect(childEnvironment(env, { MERLON_BOOTSTRAP: "b" })).toEqual({
     PATH: "/bin",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The environment of a mesh's processes: without the user's settings for these programs, which would change one mesh and
-// not the next, and without the proxy of a workload that the shell runs in.
+// The environment of a mesh's processes. It omits the user's settings for these programs, which would change one mesh
+// and not the next, and the proxy of the workload in which the shell runs.
 
 import { OWN_PROXY } from "./proxy-environment.js"
 

@@ -13,18 +13,18 @@ import { openLog, rotateLog, tailOf } from "./log-file.js"
 import type { Programs } from "./programs.js"
 
 const TOLD_LINES = 10
-/** Not a flag: it is none of a person's business. */
+/** An environment variable and not a flag: users do not need it. */
 const SUPERVISED = "MERLON_SUPERVISED"
 
 export interface DetachOptions {
   readonly data: string
   readonly programs: Programs
-  /** Of `merlonctl up`, for the foreground. */
+  /** Arguments of `merlonctl up` for the foreground. */
   readonly args: readonly string[]
   readonly progress: Progress
 }
 
-/** Resolves when everything is ready. Interrupted before that, it takes the supervisor along. */
+/** Resolves when everything is ready. If interrupted before that, it ends the supervisor too. */
 export async function startDetached({ data, programs, args, progress }: DetachOptions): Promise<void> {
   const holder = lockHolder(data)
   if (holder !== undefined) throw alreadyRunning(holder.pid)
@@ -79,10 +79,10 @@ export function isSupervised(env: NodeJS.ProcessEnv): boolean {
   return env[SUPERVISED] === "1"
 }
 
-/** What the supervisor says to its parent, as long as there is one. */
+/** Reports to the parent of a supervisor while there is one. */
 export function tellParent(kind: ProgressEvent["kind"] | "ready" | "failed", text: string): Promise<void> {
   return new Promise(resolve => {
-    // A parent that has left has no more questions.
+    // A parent that has exited reads nothing.
     if (process.send === undefined || !process.connected) resolve()
     else process.send({ kind, text }, undefined, undefined, () => resolve())
   })
@@ -92,6 +92,6 @@ type Reported = { readonly kind: ProgressEvent["kind"] | "ready" | "failed"; rea
 
 function reported(message: unknown): Reported {
   const { kind, text } = fieldsOf(message)
-  // Our own process, started from the same program: the kinds are those above.
+  // The sender is our own program, so the kind is one of those above.
   return { kind: (textOf(kind) ?? "note") as Reported["kind"], text: textOf(text) ?? "" }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a log as bytes, in chunks and with backpressure: it may be longer than a string can be. It follows the log as it
-// grows, also over a restart, when another file takes its name, and over truncation.
+// Reads a log as bytes, in chunks and with backpressure, because it may exceed the maximum length of a string. It
+// follows the log as it grows, across truncation, and across a restart, when another file takes its name.
 
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -9,10 +9,10 @@ import { startOfLines } from "./log-file.js"
 const LOOK_EVERY_MS = 200
 const PIECE = 65_536
 
-/** Resolves when the bytes are taken. They are written over after that. */
+/** Resolves when the bytes have been consumed. The buffer is reused after that. */
 type Take = (bytes: Buffer) => Promise<void>
 
-/** Hands out its last lines, or all of it, and says how far that was. */
+/** Passes on the last lines, or the whole log, and returns the position after them. */
 export async function showLog(path: string, lines: number | undefined, take: Take): Promise<number> {
   const file = openSync(path, "r")
   try {
@@ -23,14 +23,14 @@ export async function showLog(path: string, lines: number | undefined, take: Tak
   }
 }
 
-/** Hands out what is added from there on, until the signal. */
+/** Passes on what is appended after the position, until the signal aborts. */
 export async function followLog(path: string, from: number, take: Take, signal: AbortSignal): Promise<void> {
   let file = open(path)
-  // What is shorter than it was has begun anew.
+  // A file that is shorter than before was truncated.
   let position = file === undefined || fstatSync(file).size < from ? 0 : from
   while (!signal.aborted) {
     if (file !== undefined) {
-      // Emptied while its process goes on writing.
+      // Truncated while its process continues to write.
       if (fstatSync(file).size < position) position = 0
       position = await drain(file, position, take, signal)
     }

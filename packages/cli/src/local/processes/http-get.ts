@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One HTTP GET to a process of the mesh. No answer means that it does not run, or not yet. The timeout allows for a busy
-// machine.
+// One HTTP GET to a process of the mesh. Without a response, the process does not run, or not yet. The timeout allows
+// for a busy machine.
 
 import { type Agent, get } from "node:http"
 
@@ -12,7 +12,7 @@ export interface Answer {
 const MAX_BODY = 64 << 20
 const TIMEOUT_MS = 10_000
 
-/** Over a connection of its own, or over one that the agent keeps. */
+/** Uses a new connection, or a keep-alive connection of the agent. */
 export function httpGet(
   address: string,
   port: number,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ends recorded processes that are still the same: first with SIGTERM, then with SIGKILL.
+// Ends recorded processes that still run: first with SIGTERM, then with SIGKILL.
 
 import { setTimeout as sleep } from "node:timers/promises"
 import type { ProcessRecord } from "../record/mesh-record.js"
@@ -7,7 +7,7 @@ import { isRunning, type ProcessIdentity } from "./process-identity.js"
 
 const LOOK_EVERY_MS = 50
 
-/** Returns those that ran. */
+/** Returns the processes that ran. */
 export async function endLeftovers(
   processes: readonly ProcessRecord[],
   graceMs: number,
@@ -16,13 +16,13 @@ export async function endLeftovers(
   for (const { pid } of running) signal(pid, "SIGTERM")
   const deadline = Date.now() + graceMs
   while (running.some(stillRuns) && Date.now() < deadline) await sleep(LOOK_EVERY_MS)
-  // Looked at again right before: a number may have been given away meanwhile.
+  // Checked again right before the signal: the system may have reused a process id meanwhile.
   for (const process of running) if (stillRuns(process)) signal(process.pid, "SIGKILL")
   while (running.some(stillRuns)) await sleep(LOOK_EVERY_MS)
   return running
 }
 
-/** Whether it ended in time. */
+/** Whether it ended within the time. */
 export async function waitForEnd(process: ProcessIdentity, graceMs: number): Promise<boolean> {
   const deadline = Date.now() + graceMs
   while (isRunning(process)) {
@@ -40,6 +40,6 @@ function signal(pid: number, name: "SIGTERM" | "SIGKILL"): void {
   try {
     process.kill(pid, name)
   } catch {
-    // It ended by itself.
+    // It has already ended.
   }
 }

@@ -30,12 +30,12 @@ function write(text: string): void {
 }
 
 describe("a log", () => {
-  it("is its owner's alone", () => {
+  it("is readable by its owner only", () => {
     write("x\n")
     expect(statSync(log).mode & 0o077).toBe(0)
   })
 
-  it("begins anew with each start and keeps the one before", () => {
+  it("starts anew with each start and keeps the previous one", () => {
     write("one\n")
     rotateLog(log)
     write("two\n")
@@ -80,7 +80,7 @@ describe("a log", () => {
     }
   })
 
-  it("is shown no faster than it is taken", async () => {
+  it("is shown no faster than it is consumed", async () => {
     write(long)
     let waiting = 0
     await showLog(log, undefined, async () => {
@@ -91,12 +91,12 @@ describe("a log", () => {
     })
   })
 
-  it("that is not there has no lines", () => {
+  it("has no lines if it does not exist", () => {
     expect(tailOf(join(folder, "none.log"), 3)).toBe("")
   })
 })
 
-it("is followed as it grows, and over a restart of its process", async () => {
+it("is followed as it grows, and across a restart of its process", async () => {
   write("before\n")
   const stop = new AbortController()
   let seen = ""
@@ -104,7 +104,7 @@ it("is followed as it grows, and over a restart of its process", async () => {
     seen += bytes.toString()
   }
   const end = await showLog(log, 0, take)
-  // Also what comes between the two.
+  // Also shows what is appended between the two.
   appendFileSync(log, "one\n")
   const followed = followLog(log, end, take, stop.signal)
   await expect.poll(() => seen).toBe("one\n")

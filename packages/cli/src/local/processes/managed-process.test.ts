@@ -39,7 +39,7 @@ function manage(script: string, mostLogged?: number) {
 const STAY = "setInterval(() => undefined, 1000);"
 
 describe("a managed process", () => {
-  it("writes what it says into its log", async () => {
+  it("writes its output to its log", async () => {
     const { managed, log } = manage(`console.log(process.argv[2]); console.error(process.env.WORD); ${STAY}`)
     managed.start()
     await expect.poll(log, POLL).toBe("one two\nsaid\n")
@@ -52,13 +52,13 @@ describe("a managed process", () => {
     const older = (): string => readFileSync(`${managed.log}.1`, "utf8")
     await expect.poll(() => existsSync(`${managed.log}.1`) && older().length, POLL).toBeGreaterThan(50_000)
     await expect.poll(() => log().length, POLL).toBeLessThan(50_000)
-    // Appended, and not behind a hole where the old ones were.
+    // Appended at the start, and not after a hole in place of the old lines.
     await expect.poll(log, POLL).toMatch(/^x{1000}\n/)
     await managed.stop(0)
     expect(older()).toMatch(/^(x{1000}\n)+x*$/)
   })
 
-  it("runs on where there is no place for its log any more", async () => {
+  it("keeps running if its log cannot be written", async () => {
     const { managed, deaths, log } = manage(`console.log("up"); ${STAY}`)
     managed.start()
     await expect.poll(log, POLL).toBe("up\n")
@@ -69,7 +69,7 @@ describe("a managed process", () => {
     expect(deaths).toEqual(["SIGKILL"])
   })
 
-  it("is started again when it dies, and counts that", async () => {
+  it("is restarted when it dies, and counts restarts", async () => {
     const { managed, deaths, log } = manage(`console.log("up"); ${STAY}`)
     managed.start()
     await expect.poll(log, POLL).toBe("up\n")
@@ -79,7 +79,7 @@ describe("a managed process", () => {
     expect(managed.record?.restarts).toBe(1)
   })
 
-  it("is not started again once it was told to stop", async () => {
+  it("is not restarted after a request to stop", async () => {
     const { managed, deaths, log } = manage(`console.log("up"); ${STAY}`)
     managed.start()
     await expect.poll(log, POLL).toBe("up\n")
@@ -87,7 +87,7 @@ describe("a managed process", () => {
     expect([managed.record, deaths]).toEqual([undefined, []])
   })
 
-  it("is ended where it does not stop", async () => {
+  it("is killed if it does not stop", async () => {
     const { managed, log } = manage(`process.on("SIGTERM", () => console.log("no")); console.log("up"); ${STAY}`)
     managed.start()
     await expect.poll(log, POLL).toBe("up\n")
@@ -97,7 +97,7 @@ describe("a managed process", () => {
     expect(identity && isRunning(identity)).toBe(false)
   })
 
-  it("can be stopped while it waits to be started again", async () => {
+  it("can be stopped while it waits for a restart", async () => {
     const { managed, deaths } = manage("process.exit(3)")
     managed.start()
     await expect.poll(() => deaths, POLL).toEqual(["exit code 3"])

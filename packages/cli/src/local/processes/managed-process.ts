@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One process of the local mesh: its output goes to a log, it is started again when it dies unasked, it is stopped politely
-// and in the end without.
+// One process of the local mesh. Its output goes to a log, it is restarted when it dies without a request to stop, and
+// it is stopped with SIGTERM first and SIGKILL after a grace period.
 //
 //   idle --start--> running --dies--> waiting --delay--> running
 //                      `----stop-------'`---> stopped
@@ -19,11 +19,11 @@ export interface ProcessOptions {
   readonly launch: Launch
   readonly env: NodeJS.ProcessEnv
   readonly log: string
-  /** How many bytes of log there may be before they become the older log. */
+  /** The limit of the log in bytes. Beyond it, the log is rotated. */
   readonly mostLogged?: number
-  /** It runs, runs again, or runs no more. */
+  /** The process started, restarted or ended. */
   readonly changed: () => void
-  /** It ended without a request to stop; `how` describes the reason, and when it is started again. */
+  /** It ended without a request to stop. `how` describes the reason, `delayMs` is the time until the restart. */
   readonly died: (process: ManagedProcess, how: string, delayMs: number) => void
 }
 
@@ -63,7 +63,7 @@ export class ManagedProcess {
     return this.#record
   }
 
-  /** How often it ended unasked. */
+  /** How often it ended without a request to stop. */
   get deaths(): number {
     return this.#ends
   }
@@ -72,7 +72,7 @@ export class ManagedProcess {
     const { name, launch, env, log } = this.#options
     const output = outputTo(log)
     const began = Date.now()
-    // A session of its own: Ctrl-C is for the supervisor, who stops all of them in order.
+    // A separate session: Ctrl-C reaches only the supervisor, which stops all processes in order.
     const { file, args, argv0, mark } = launch
     const child = spawn(file, [...args], {
       argv0,
@@ -82,7 +82,7 @@ export class ManagedProcess {
     })
     if (output !== "ignore") closeSync(output)
     this.#child = child
-    // Its end is what counts, and comes as an event of the process.
+    // The end of the process is reported by its own event.
     child.stdio[3]?.on("error", () => undefined)
     const identity = child.pid === undefined ? undefined : identityOf(child.pid)
     this.#record = identity && {
@@ -113,7 +113,7 @@ export class ManagedProcess {
     await this.#ended
     clearTimeout(patience)
     clearInterval(this.#bounding)
-    // The next process begins a log of the same name, of which nothing may be truncated.
+    // The next process opens a log of the same name, which must not be truncated by this one.
     await this.#bounded
   }
 
@@ -134,7 +134,7 @@ export class ManagedProcess {
   }
 }
 
-/** A disk that takes no log must not stop the process: its output is lost instead. */
+/** Opens the log. If the disk takes no log, the output is dropped; the process must still run. */
 function outputTo(log: string): number | "ignore" {
   try {
     return openLog(log)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loaded first into the processes of a local mesh. Their supervisor has the other end of a pipe; when it is gone, for
-// whatever reason, they end too. A supervisor killed with -9 could not tell them.
+// Loaded first into the processes of a local mesh. Their supervisor holds the other end of a pipe. When it is gone, for
+// any reason, they end too: a supervisor killed with SIGKILL cannot stop them itself.
 
 import { Socket } from "node:net"
 import { isMainThread } from "node:worker_threads"
@@ -8,8 +8,8 @@ import { isMainThread } from "node:worker_threads"
 const PIPE = 3
 const GRACE_MS = 10_000
 
-// Threads are given the same imports. One that held the pipe too would close it for the whole process when it ends, and no
-// thread would start after it.
+// Threads load the same imports. A thread that also held the pipe would close it for the whole process when the thread
+// ends, and no further thread would start.
 if (isMainThread) hold()
 
 function hold(): void {

@@ -37,7 +37,7 @@ describe("a line of ps", () => {
 })
 
 describe("a process", () => {
-  it("is known by its number and its start", () => {
+  it("is identified by its id and start time", () => {
     const own = identityOf(process.pid)
     expect(own).toBeDefined()
     if (own === undefined) return
@@ -45,12 +45,12 @@ describe("a process", () => {
     expect(isRunning({ ...own, started: `${own.started}1` })).toBe(false)
   })
 
-  it("is another one where it runs another program", () => {
+  it("is another one if it runs another program", () => {
     const own = identityOf(process.pid)
     expect(own && isRunning(own, "no such program")).toBe(false)
   })
 
-  it("does not run once it has ended", async () => {
+  it("does not run after it has ended", async () => {
     const child = spawn(process.execPath, ["-e", "process.stdin.resume()"], { stdio: ["pipe", "ignore", "ignore"] })
     await once(child, "spawn")
     const identity = identityOf(child.pid ?? 0)

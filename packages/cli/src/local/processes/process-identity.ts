@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs"
 
 export interface ProcessIdentity {
   readonly pid: number
-  /** As the system words the moment of its start; compared, never read. */
+  /** The start time in the system's own format. It is compared, never parsed. */
   readonly started: string
 }
 
@@ -21,7 +21,7 @@ export function identityOf(pid: number): ProcessIdentity | undefined {
   return seen && { pid, started: seen.started }
 }
 
-/** Whether that very process runs, and what it runs contains `program`. */
+/** Whether this process still runs, with `program` in its command line. */
 export function isRunning({ pid, started }: ProcessIdentity, program = ""): boolean {
   const seen = look(pid)
   return seen !== undefined && seen.started === started && seen.command.includes(program)
@@ -37,7 +37,7 @@ function lookIntoProc(pid: number): Seen | undefined {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8")
     const started = startOf(stat)
     if (started === undefined) return undefined
-    // Ticks count from the machine's start.
+    // Ticks count from boot.
     const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()
     const command = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ")
     return { started: `${boot}/${started}`, command }
@@ -46,9 +46,9 @@ function lookIntoProc(pid: number): Seen | undefined {
   }
 }
 
-/** Field 22 of proc(5); undefined for a process that has ended and waits to be noticed. */
+/** Field 22 of proc(5). Undefined for a zombie. */
 export function startOf(stat: string): string | undefined {
-  // The name stands in parentheses and may hold any character, so counting begins behind the last one.
+  // The name is in parentheses and may contain any character, so fields count from the last parenthesis.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
   const [state] = fields
   return state === undefined || /^[ZXx]$/.test(state) ? undefined : fields[19]
@@ -67,7 +67,7 @@ function askPs(pid: number): Seen | undefined {
   }
 }
 
-/** A state, five words of date and time, and the rest is the command. */
+/** Parses a line of ps: a state, five words of date and time, and the command. */
 export function readPs(line: string): Seen | undefined {
   const [, state = "", started, command] = /^\s*(\S+)\s+((?:\S+\s+){4}\S+)\s+(.*)$/s.exec(line) ?? []
   if (started === undefined || command === undefined || state.startsWith("Z")) return undefined

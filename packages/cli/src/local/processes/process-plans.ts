@@ -34,9 +34,9 @@ export function controlPlanePlan({ data, mesh, domain, programs, ports, meshList
     launch: programs.merlond([
       "serve",
       "--embedded",
-      // Everything is on this machine, the issuers of samples and of people's own trials too.
+      // Everything runs on this machine, including the issuers of samples and of the user's own trials.
       "--allow-loopback-issuers",
-      // So a busy machine makes a proof slow, and "not decided" would say more of the machine than of the policy.
+      // Proofs are slow on a busy machine, and "not decided" would then be about the machine and not the policy.
       "--proof-budget",
       "2000",
       ...["--data", data, "--mesh", mesh, "--domain", domain],
@@ -84,7 +84,7 @@ export function applicationPlan(member: MemberParts): ProcessPlan {
   return { ...common, launch: programs.sample(program, args), env }
 }
 
-/** The visitor of the shop. It has no proxy: it calls from outside the mesh, in plaintext. */
+/** The external client of the shop. It has no proxy: it calls from outside the mesh, in plaintext. */
 export function visitorPlan({ place, data, programs }: Pick<MemberParts, "place" | "data" | "programs">): ProcessPlan {
   const name = "shop.visitor"
   const target = `http://${place.address}:${place.xserver}`
@@ -110,7 +110,7 @@ export function proxyPlan({ instance, place, bootstrap, data, programs }: Member
   }
 }
 
-/** What a program finds in its environment inside of a workload, as in a pod. */
+/** The environment of a program in a workload, as in a Pod. */
 export function memberEnvironment(member: {
   readonly mesh: string
   readonly instance: { readonly namespace: string; readonly name: string; readonly serviceAccount: string }

@@ -15,7 +15,7 @@ const TOLD_LINES = 10
 export type ProcessPlan = Omit<ProcessOptions, "changed" | "died">
 
 export class StartFailure extends CommandError {
-  /** Another process took a port that was free when we checked. */
+  /** Whether another process took a port that was free when we checked. */
   readonly portTaken: boolean
 
   constructor(message: string, portTaken: boolean) {
@@ -31,7 +31,7 @@ export class ProcessSet {
   readonly #groups: ManagedProcess[][] = []
   #fail: (error: Error) => void = () => undefined
   #state: "starting" | "settled" | "stopping" = "starting"
-  /** Rejects when a process dies that should have become ready. */
+  /** Rejects if a process dies before it is ready. */
   readonly failure: Promise<never>
 
   constructor(watchingParent: Programs["watchingParent"], progress: Progress, changed: () => void) {
@@ -41,7 +41,7 @@ export class ProcessSet {
     this.failure = new Promise((_, reject) => {
       this.#fail = reject
     })
-    // The starter of the mesh awaits it later; until then no handler is attached.
+    // Awaited later by the caller. This handler prevents an unhandled rejection until then.
     this.failure.catch(() => undefined)
   }
 
@@ -49,7 +49,7 @@ export class ProcessSet {
     return this.#groups.flat().flatMap(({ record }) => (record === undefined ? [] : [record]))
   }
 
-  /** Those of a group are stopped together, and before those that were started earlier. */
+  /** Starts a group. Its processes are stopped together, before those that were started earlier. */
   start(plans: readonly ProcessPlan[]): readonly ManagedProcess[] {
     const group = plans.map(
       plan =>
@@ -65,7 +65,7 @@ export class ProcessSet {
     return group
   }
 
-  /** Some of those that run, while the others go on. */
+  /** Stops some processes while the others keep running. */
   async end(processes: readonly ManagedProcess[]): Promise<void> {
     await Promise.all(processes.map(process => process.stop(GRACE_MS)))
     for (const [index, group] of this.#groups.entries()) {
@@ -73,12 +73,12 @@ export class ProcessSet {
     }
   }
 
-  /** From now on a process that dies is started again. */
+  /** From now on, a process that dies is restarted. */
   settled(): void {
     if (this.#state === "starting") this.#state = "settled"
   }
 
-  /** Returns how many ran. */
+  /** Returns the number of processes that ran. */
   async stop(): Promise<number> {
     this.#state = "stopping"
     const count = this.records.length
@@ -88,7 +88,7 @@ export class ProcessSet {
 
   #died(process: ManagedProcess, how: string, delayMs: number): void {
     const { name, log } = process
-    // Its turn to be stopped comes; until then it is no news.
+    // All processes are about to be stopped, so this end is not reported.
     if (this.#state === "stopping") return
     if (this.#state === "starting") {
       const tail = tailOf(log, TOLD_LINES).trimEnd()

@@ -11,34 +11,34 @@ import { CommandError } from "../../ctl/exit.js"
 export interface Launch {
   readonly file: string
   readonly args: readonly string[]
-  /** What it is told to be called. */
+  /** The value of `argv[0]`. */
   readonly argv0?: string
-  /** Beside what it gets anyway. */
+  /** Variables in addition to the default environment. */
   readonly env?: NodeJS.ProcessEnv
-  /** Part of its command line, by which it is known again. */
+  /** A part of its command line that identifies it. */
   readonly mark: string
 }
 
 export interface Programs {
-  /** What a person would type for `merlonctl` where nothing of that name is installed. */
+  /** The words to type for `merlonctl` if no such program is installed. */
   readonly typed: readonly string[]
-  /** Folder of the samples' manifests and policies; undefined where they did not come along. */
+  /** The folder of the samples' manifests and policies. Undefined if they are not installed. */
   readonly samples: string | undefined
   merlond(args: readonly string[]): Launch
   merlonctl(args: readonly string[]): Launch
   sample(name: string, args: readonly string[]): Launch
-  /** The same, ending when its supervisor does: see `parent-watchdog.ts`. */
+  /** The same program, but it ends when its supervisor ends: see `parent-watchdog.ts`. */
   readonly watchingParent: (launch: Launch) => Launch
 }
 
-/** Tells an executable of ours to end with its supervisor. */
+/** Makes one of our executables end with its supervisor. */
 const PARENT_WATCHDOG = "MERLON_PARENT_WATCHDOG"
 
 export function findPrograms(): Programs {
   return isSea() ? programsWithin(process.execPath) : programsAround(fileURLToPath(import.meta.url))
 }
 
-/** One file that is all programs. */
+/** An executable that contains all programs. */
 function programsWithin(executable: string): Programs {
   const called = (name: string, args: readonly string[]): Launch => ({
     file: executable,
@@ -58,7 +58,7 @@ function programsWithin(executable: string): Programs {
   }
 }
 
-/** Scripts that Node runs. */
+/** Scripts for Node. */
 function programsAround(from: string): Programs {
   const home = packageFolder(from)
   const script = (path: string, args: readonly string[]): Launch => ({
@@ -67,7 +67,7 @@ function programsAround(from: string): Programs {
     mark: path,
   })
   const watchdog = pathToFileURL(join(home, "bundle", "parent-watchdog.js")).href
-  // Installed, they lie in the package; in a clone, beside all packages.
+  // In an installation they are in the package, in a clone next to all packages.
   const samples = [join(home, "samples"), join(home, "..", "..", "samples")].find(folder =>
     existsSync(join(folder, "dist", "httpbin.js")),
   )

@@ -23,21 +23,21 @@ it.each([
   [{ http_proxy: "http://proxy.example:3128" }],
   [{ HTTP_PROXY: "http://proxy.example:3128" }],
   [{ http_proxy: "" }],
-])("leaves the proxy that a person chose: %j", set => {
+])("keeps the proxy that the user set: %j", set => {
   const { http_proxy, HTTP_PROXY } = withProxyEnvironment(set, PLACE)
   expect({ http_proxy, HTTP_PROXY }).toEqual({ http_proxy: undefined, HTTP_PROXY: undefined, ...set })
 })
 
-it("leaves the other variables that a person set", () => {
+it("keeps other variables that the user set", () => {
   const set = { no_proxy: "example.com", grpc_proxy: "http://proxy.example:3128", NODE_USE_ENV_PROXY: "0" }
   expect(withProxyEnvironment(set, PLACE)).toMatchObject({ ...set, http_proxy: URL })
 })
 
-it("changes nothing where the proxy takes no calls", () => {
+it("changes nothing if the proxy accepts no calls", () => {
   expect(withProxyEnvironment({ PATH: "/bin" }, { address: "127.1.0.4" })).toEqual({ PATH: "/bin" })
 })
 
-it("does not hand the proxy of one workload on to another", () => {
+it("does not pass the proxy of one workload on to another", () => {
   const outer = withProxyEnvironment({ PATH: "/bin" }, PLACE)
   const inner = withProxyEnvironment(childEnvironment(outer), { address: "127.1.0.1", outbound: 15_001 })
   expect(inner).toMatchObject({ http_proxy: "http://127.1.0.1:15001", grpc_proxy: "http://127.1.0.1:15001" })

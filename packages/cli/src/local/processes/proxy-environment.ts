@@ -4,13 +4,16 @@
 
 import type { Place } from "../record/mesh-record.js"
 
-/** Holds our address once more: a shell inside one workload that runs a program in another does not hand its proxy on. */
+/**
+ * Holds our proxy address again, to recognize it: a shell in one workload that runs a program in another must not pass
+ * its proxy on.
+ */
 export const OWN_PROXY = "MERLON_HTTP_PROXY"
 
-/** Loopback is this machine and not the mesh. Programs read different notations of the range. */
+/** Loopback is this machine and not the mesh. Programs support different notations of the range. */
 const LOOPBACK = "localhost,127.0.0.1,::1,127.0.0.0/8"
 
-/** What a person set wins, in either spelling: someone who names a proxy of their own means it. */
+/** Variables that the user set win, in either case of letters: a user who sets a proxy means it. */
 export function withProxyEnvironment(
   env: NodeJS.ProcessEnv,
   { address, outbound }: Pick<Place, "address" | "outbound">,

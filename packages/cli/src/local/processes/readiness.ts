@@ -14,7 +14,7 @@ const LOOK_EVERY_MS = 500
 
 export class Readiness {
   readonly #targets: () => readonly WatchedTarget[]
-  /** Asked twice a second, a new connection each time would be most of what an idle mesh costs. */
+  /** Polled twice a second. A new connection for each poll would be most of the cost of an idle mesh. */
   readonly #kept = new Agent({ keepAlive: true })
   #notReady: ReadonlySet<string> = new Set()
   #timer: NodeJS.Timeout | undefined
@@ -34,7 +34,7 @@ export class Readiness {
     this.#kept.destroy()
   }
 
-  /** Those that are ready. If none is, all: a rejected connection says more than none. */
+  /** The ready proxies. If none is ready, all: a rejected connection tells callers more than none. */
   ready<T extends Target>(targets: readonly T[]): readonly T[] {
     const ready = targets.filter(({ address }) => !this.#notReady.has(address))
     return ready.length === 0 ? targets : ready

@@ -11,10 +11,10 @@ function delays(lives: readonly number[]): readonly number[] {
   })
 }
 
-it("waits longer each time, up to half a minute", () => {
+it("grows with each restart, up to half a minute", () => {
   expect(delays(new Array(9).fill(10))).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000])
 })
 
-it("begins anew after a minute of good health", () => {
+it("is reset after a minute of running", () => {
   expect(delays([10, 10, 60_000, 10])).toEqual([500, 1_000, 500, 1_000])
 })

@@ -6,7 +6,7 @@ const LONGEST_MS = 30_000
 const HEALTHY_MS = 60_000
 
 export interface Deaths {
-  /** In a row, each soon after its start. */
+  /** Consecutive deaths, each soon after the start. */
   readonly count: number
 }
 

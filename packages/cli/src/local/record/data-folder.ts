@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The local mesh that a command uses: that of `--data`, else of the current folder or the nearest one above it.
+// The local mesh that a command uses: that of `--data`, else of the current folder or its nearest ancestor with one.
 
 import { existsSync, statSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
@@ -19,7 +19,7 @@ export function withDataFlag(command: Command): Command {
   )
 }
 
-/** Absolute. A folder of another user does not count: its files would be used with our permissions. */
+/** An absolute path. A folder of another user is ignored: its files would be used with our permissions. */
 export function dataFolder({ data }: DataFlags, cwd: string, uid = process.getuid?.()): string {
   if (data !== undefined && data !== "") return resolve(cwd, data)
   for (let folder = resolve(cwd); ; folder = dirname(folder)) {

@@ -11,7 +11,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(data, { recursive: true }))
 
-it("is held by one process until it lets go", () => {
+it("is held by one process until it is released", () => {
   const lock = takeLock(data)
   expect(lockHolder(data)?.pid).toBe(process.pid)
   expect(() => takeLock(data)).toThrow(`already running (pid ${process.pid})`)
@@ -34,7 +34,7 @@ test.each([
   expect(existsSync(join(data, "lock"))).toBe(false)
 })
 
-it("does not come along with a copy of its folder, which would have another mesh stopped", () => {
+it("is not valid in a copy of its folder", () => {
   const lock = takeLock(data)
   const copy = `${data}-copy`
   try {

@@ -14,7 +14,7 @@ export interface MeshLock {
   release(): void
 }
 
-/** Another process has it, and runs. */
+/** Another running process holds it. */
 export class LockHeld extends CommandError {}
 
 export function lockHolder(data: string): ProcessIdentity | undefined {
@@ -44,7 +44,7 @@ export function takeLock(data: string, name = NAME): MeshLock {
   return { holder, release: () => release(lock, holder) }
 }
 
-// A link appears whole or not at all, and never over another one.
+// Creating a link is atomic and never replaces an existing one.
 function take(lock: string, own: string): void {
   for (let tries = 0; tries < 10; tries++) {
     try {
@@ -60,7 +60,7 @@ function take(lock: string, own: string): void {
   throw new CommandError("data-in-use", `cannot take \`${lock}\`; remove it if no mesh runs there`)
 }
 
-/** Two may find the same lock stale; what the slower one takes away by mistake it puts back. */
+/** Two processes may find the same lock stale. If the slower one removes a new lock by mistake, it puts it back. */
 function removeStale(lock: string, stale: ProcessIdentity | undefined): void {
   const aside = `${lock}.stale.${process.pid}`
   try {
@@ -68,7 +68,7 @@ function removeStale(lock: string, stale: ProcessIdentity | undefined): void {
     const removed = readHolder(aside)
     if (removed?.pid !== stale?.pid || removed?.started !== stale?.started) linkSync(aside, lock)
   } catch {
-    // Another process was faster; the next check shows which.
+    // Another process was faster. The next check shows which.
   } finally {
     rmSync(aside, { force: true })
   }
@@ -81,7 +81,7 @@ function release(lock: string, holder: ProcessIdentity): void {
 function readHolder(lock: string): ProcessIdentity | undefined {
   try {
     const { pid, started, folder } = JSON.parse(readFileSync(lock, "utf8"))
-    // Copied along with its folder it says who holds the other one.
+    // A lock that was copied with its folder names the holder of the original.
     if (folder !== undefined && folder !== folderIdentity(dirname(lock))) return undefined
     return typeof pid === "number" && typeof started === "string" ? { pid, started } : undefined
   } catch {

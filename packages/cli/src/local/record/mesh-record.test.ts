@@ -24,18 +24,18 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }))
 
 describe("the record of a mesh", () => {
-  it("is read as it was written, by its owner alone", () => {
+  it("is read as it was written, by its owner only", () => {
     writeRecord(folder, record)
     expect(readRecord(folder)).toEqual(record)
     expect(statSync(join(folder, "mesh.json")).mode & 0o077).toBe(0)
   })
 
-  test.each(["", "{", "[]", '{"version": 99}'])("%j is none", text => {
+  test.each(["", "{", "[]", '{"version": 99}'])("%j is not a record", text => {
     writeFileSync(join(folder, "mesh.json"), text)
     expect(readRecord(folder)).toBeUndefined()
   })
 
-  it("names no processes in a copy of the folder: they are the other mesh's", () => {
+  it("names no processes in a copy of the folder, because they belong to the original mesh", () => {
     const running = { pid: process.pid, started: "x", name: "a", program: "b", since: "", restarts: 0 }
     const original = join(folder, "a")
     writeRecord(original, { ...record, processes: [running] })
@@ -45,19 +45,19 @@ describe("the record of a mesh", () => {
     expect(readRecord(join(folder, "c"))).toEqual({ ...record, processes: [running] })
   })
 
-  it("of a stopped mesh is none to work with", () => {
+  it("of a stopped mesh cannot be used", () => {
     writeRecord(folder, { ...record, phase: "stopped" })
     expect(() => recordOrThrow(folder)).toThrow(/is not running; .*merlonctl up/)
     expect(() => recordOrThrow(join(folder, "none"))).toThrow(/no local mesh in/)
   })
 })
 
-describe("the folder that is meant", () => {
+describe("the data folder", () => {
   it("is the one that is named", () => {
     expect(dataFolder({ data: "a b" }, "/x")).toBe("/x/a b")
   })
 
-  it("is the nearest one above where a mesh is", () => {
+  it("is the nearest ancestor with a mesh", () => {
     writeRecord(join(folder, ".merlon"), record)
     const below = join(folder, "a", "b")
     mkdirSync(below, { recursive: true })
@@ -70,7 +70,7 @@ describe("the folder that is meant", () => {
     expect(dataFolder({}, below, (process.getuid?.() ?? 0) + 1)).toBe(join(below, ".merlon"))
   })
 
-  it("is here where there is none", () => {
+  it("is in the current folder if there is no mesh", () => {
     expect(dataFolder({}, join(folder, "a"))).toBe(join(folder, "a", ".merlon"))
   })
 })

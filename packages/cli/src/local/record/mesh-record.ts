@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contents of a local mesh, in `mesh.json` of its data folder: its supervisor keeps it current, every other command
-// reads it. After a crash it says which processes to look for, and which ports to reuse.
+// The state of a local mesh, in `mesh.json` of its data folder. Its supervisor keeps it current, and all other commands
+// read it. After a crash it names the processes to look for and the ports to reuse.
 
 import { mkdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -28,7 +28,9 @@ export interface Place {
   readonly xserver: number
   readonly admin: number
   readonly health: number
-  /** Where its proxy takes the calls of its program. Absent in records of versions whose proxies took none. */
+  /**
+   * The address where its proxy accepts its program's calls. Absent in records of versions whose proxies accepted none.
+   */
   readonly outbound?: number
   readonly application: number
 }
@@ -37,21 +39,21 @@ export interface WorkloadRecord {
   readonly namespace: string
   readonly name: string
   readonly serviceAccount: string
-  /** Whether an application runs behind its proxy that can be called. */
+  /** Whether an application that can be called runs behind its proxy. */
   readonly serves: boolean
   readonly place: Place
 }
 
 export interface IngressPortRecord {
-  /** As `httpbin.foo`. */
+  /** For example `httpbin.foo`. */
   readonly service: string
   readonly port: number
 }
 
 export interface ProcessRecord extends ProcessIdentity {
-  /** As `control-plane`, or `foo.httpbin-1.xserver`; its log has the same name. */
+  /** For example `control-plane` or `foo.httpbin-1.xserver`. Its log has the same name. */
   readonly name: string
-  /** Part of its command line. */
+  /** A part of its command line. */
   readonly program: string
   readonly since: string
   readonly restarts: number
@@ -61,7 +63,7 @@ export interface ProcessRecord extends ProcessIdentity {
 export interface RunRecord {
   /** `namespace/name`. */
   readonly key: string
-  /** Of the request. */
+  /** The digest of the request. */
   readonly digest: string
   readonly phase: "starting" | "ready" | "failed"
   readonly why: string | undefined
@@ -76,10 +78,10 @@ export interface MeshRecord {
   readonly ports: ControlPlanePorts
   readonly workloads: readonly WorkloadRecord[]
   readonly ingressPorts: readonly IngressPortRecord[]
-  /** Ports that replace usual ones that were taken. Absent in records of versions that kept such ports for good. */
+  /** Fallback ports for usual ones that were taken. Absent in records of versions that kept such ports for good. */
   readonly fallbackPorts?: readonly number[]
   readonly processes: readonly ProcessRecord[]
-  /** Absent in records of versions that ran nothing but samples. */
+  /** Absent in records of versions that ran only samples. */
   readonly runs?: readonly RunRecord[]
 }
 
@@ -87,16 +89,17 @@ export function newRecord(fields: Omit<MeshRecord, "version">): MeshRecord {
   return { version: VERSION, ...fields }
 }
 
-/** Undefined where there is none, or none that this version can read. */
+/** Undefined if there is none, or none that this version can read. */
 export function readRecord(data: string): MeshRecord | undefined {
   try {
     const value: unknown = JSON.parse(readFileSync(join(data, NAME), "utf8"))
     // Stored under the name that earlier releases read.
     const { version, folder, waysIn: ingressPorts, ...fields } = fieldsOf(value)
     if (version !== VERSION) return undefined
-    // Written by this file alone, and whole or not at all; the version says that the shape is this one.
+    // Only this file writes it, atomically, and the version determines its shape.
     const record = { version, ingressPorts, ...fields } as MeshRecord
-    // In a copy of a mesh's folder nothing runs: the processes it names are the other mesh's, and must live.
+    // No process of a copied folder runs: the processes that it names belong to the original mesh and must not be
+    // stopped.
     const isCopy = folder !== undefined && folder !== folderIdentity(data)
     return isCopy ? { ...record, phase: "stopped", processes: [] } : record
   } catch {

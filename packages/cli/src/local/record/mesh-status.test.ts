@@ -26,8 +26,8 @@ const status: MeshStatus = {
   ],
 }
 
-describe("a mesh is well", () => {
-  it("where everything is ready", () => expect(isWell(status)).toBe(true))
+describe("a mesh is healthy", () => {
+  it("if everything is ready", () => expect(isWell(status)).toBe(true))
 
   test.each<[string, MeshStatus]>([
     ["it still starts", { ...status, phase: "starting" }],
@@ -35,7 +35,7 @@ describe("a mesh is well", () => {
     ["its control plane is not ready", { ...status, controlPlane: { ...status.controlPlane, ready: false } }],
     ["a process does not run", { ...status, processes: status.processes.map(one => ({ ...one, running: false })) }],
     ["a proxy is not ready", { ...status, workloads: status.workloads.map(one => ({ ...one, ready: false })) }],
-  ])("but not where %s", (_, sick) => expect(isWell(sick)).toBe(false))
+  ])("but not if %s", (_, sick) => expect(isWell(sick)).toBe(false))
 })
 
 it("is printed in tables", () => {
@@ -46,7 +46,7 @@ it("is printed in tables", () => {
   expect(text).toMatch(/^control-plane +8 +yes +42s +0$/m)
 })
 
-it("lets no process paint on the terminal", () => {
+it("removes terminal control characters of processes", () => {
   const workloads = status.workloads.map(one => ({ ...one, ready: false, reason: "\u001b[2J" }))
   expect(formatStatus({ ...status, workloads }, 0)).not.toContain("\u001b[2J")
 })

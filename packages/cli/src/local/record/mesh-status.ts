@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The status of a local mesh: what its processes report, next to what the record expects.
+// The status of a local mesh: the reports of its processes, compared with the record.
 
 import { certificateFacts } from "@merlon/identity"
 import { fieldsOf, listOf, textOf } from "../../ctl/foreign.js"
@@ -20,7 +20,7 @@ export interface WorkloadStatus {
   readonly namespace: string
   readonly name: string
   readonly ready: boolean
-  /** Why not, where it is not. */
+  /** The reason if it is not ready. */
   readonly reason: string | undefined
   readonly address: string
   readonly revision: number | undefined

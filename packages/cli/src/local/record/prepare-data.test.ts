@@ -11,12 +11,12 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-it("makes the folder, and those above it, its owner's alone", () => {
+it("makes the folder and its new parents accessible to its owner only", () => {
   prepareData(join(folder, "a", "b"))
   expect(statSync(join(folder, "a", "b")).mode & 0o777).toBe(0o700)
 })
 
-it("closes a folder that others could write to", () => {
+it("removes write access of others from a folder", () => {
   chmodSync(folder, 0o777)
   prepareData(folder)
   expect(statSync(folder).mode & 0o777).toBe(0o700)
@@ -27,7 +27,7 @@ it("rejects a folder of another user, who could replace its files", () => {
   expect(() => prepareData(folder, somebody)).toThrow(/cannot keep anything in .*belongs to another user.*--data/)
 })
 
-it("reports what is in the way", () => {
+it("reports a file in place of the folder", () => {
   const file = join(folder, "file")
   writeFileSync(file, "")
   expect(() => prepareData(join(file, "a"))).toThrow(/cannot keep anything in .*ENOTDIR.*--data/)

@@ -9,13 +9,13 @@ import { digestOf, type RunSpec, readRuns, runKey } from "./run-spec.js"
 
 const LOOK_EVERY_MS = 100
 
-/** Resolves when it is ready or has failed. */
+/** Resolves when the run is ready or has failed. */
 export async function awaitRun(data: string, spec: RunSpec): Promise<RunRecord> {
   const key = runKey(spec)
   const digest = digestOf(spec)
   return look(data, record => {
     const found = record.runs?.find(run => run.key === key && run.digest === digest)
-    // It will never start, and the caller would wait in vain.
+    // It was removed and will never start.
     if (found === undefined && !readRuns(data).some(run => digestOf(run) === digest)) {
       throw new CommandError(
         "run-replaced",
@@ -26,7 +26,7 @@ export async function awaitRun(data: string, spec: RunSpec): Promise<RunRecord> 
   })
 }
 
-/** Resolves when nothing of it is left. */
+/** Resolves when every part of the run has stopped. */
 export async function awaitNoRun(data: string, run: Pick<RunSpec, "namespace" | "name">): Promise<void> {
   await look(data, record => (record.runs?.some(({ key }) => key === runKey(run)) === true ? undefined : true))
 }

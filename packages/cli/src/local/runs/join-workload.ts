@@ -32,7 +32,8 @@ export async function joinWorkload(session: Session, membership: Membership, mes
   prepareFolder(folder)
   await removeOutdated(session, declaration)
   const { change, pod } = await ensurePod(session, declaration)
-  // A Pod that is new has no past, and neither has a mesh with another root: what is kept would be another one's.
+  // A new Pod has no earlier credentials, and neither has a mesh with another root: stored ones would be those of
+  // another mesh.
   if (change === "created" || !isSameRoot(folder, trustBundle)) {
     rmSync(join(folder, "state"), { recursive: true, force: true })
   }
@@ -56,14 +57,14 @@ export async function joinWorkload(session: Session, membership: Membership, mes
   return writeBootstrap(folder, text, token, trustBundle)
 }
 
-/** A new token for a workload that runs; its proxy reads the file whenever it needs it. */
+/** Writes a new token for a running workload. Its proxy reads the file each time it needs it. */
 export async function renewToken(session: Session, membership: Membership): Promise<void> {
   const { folder, instance } = membership
   const declaration = declarationOf(membership)
   const pod = await getOrNothing(session, PODS, instance.name, instance.namespace)
   if (pod === undefined) return
   const { token } = await boundToken(session, pod, declaration, TOKEN_SECONDS)
-  // The token alone: a trust bundle that is written anew counts as newer trust than what the control plane sent.
+  // Only the token: a rewritten trust bundle would count as newer than the one from the control plane.
   writePrivateFile(folder, "token", token)
 }
 
@@ -76,7 +77,7 @@ function declarationOf({ instance, place }: Membership): Declaration {
   return { namespace, name, labels, serviceAccount, ports }
 }
 
-/** A Pod's ports cannot change; one that has others than we need now gives way. */
+/** Deletes a Pod with other ports than the declaration, because the ports of a Pod cannot change. */
 async function removeOutdated(session: Session, declaration: Declaration): Promise<void> {
   const { namespace, name } = declaration
   const live = await getOrNothing(session, PODS, name, namespace)
@@ -86,7 +87,7 @@ async function removeOutdated(session: Session, declaration: Declaration): Promi
   await session.api.request({ method: "DELETE", path: pathOf(PODS, { namespace, name }), body })
 }
 
-/** Where its proxy does not listen on the usual port, callers have to be told. */
+/** Publishes the listening port of a proxy that does not use the usual one, so that callers find it. */
 async function tellListenPort(session: Session, { namespace, name, ports }: Declaration, place: Place): Promise<void> {
   const [port] = ports
   const value = port === undefined || place.xserver === USUAL.xserver ? null : `${port.port}:${place.xserver}`

@@ -4,7 +4,7 @@ import { meshFileOf } from "./mesh-file.js"
 
 const read = (text: string) => meshFileOf(text, "/home/me", "/usr/bin")
 
-it("reads what runs, where it runs, and what is applied", () => {
+it("reads programs, their settings, and the documents to apply", () => {
   const { samples, runs, apply } = read(`
 samples: true
 apply: [policies]

@@ -28,7 +28,7 @@ import { type RunProbe, type RunSpec, runKey } from "./run-spec.js"
 export interface MeshFile {
   readonly samples: boolean
   readonly runs: readonly RunSpec[]
-  /** Files and folders. */
+  /** Files and folders to apply. */
   readonly apply: readonly string[]
 }
 

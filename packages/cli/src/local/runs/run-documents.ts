@@ -21,7 +21,7 @@ export function runDocuments(spec: RunSpec, names: MeshNames): readonly AnyObjec
       metadata: { name, namespace, labels: { app: name } },
       spec: {
         selector: { app: labels.app ?? name },
-        // By name: an instance has its own number where the usual one is taken.
+        // By name, because the port number of an instance differs if the usual one is taken.
         ports: [{ name: protocol, port: servicePort, targetPort: protocol, protocol: "TCP" }],
       },
     },

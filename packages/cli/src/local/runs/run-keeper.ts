@@ -37,11 +37,11 @@ export interface RunKeeperOptions {
   readonly mesh: LocalMeshOptions
   readonly meshPort: number
   readonly processes: ProcessSet
-  /** Places that others have. */
+  /** Places of other instances. */
   readonly taken: readonly Place[]
-  /** Resolves when the workload's proxy and application are ready; rejects where that takes too long. */
+  /** Resolves when the workload's proxy and application are ready. Rejects after a timeout. */
   readonly ready: (member: Membership) => Promise<void>
-  /** Resolves when the workload's proxy takes the calls of its program. */
+  /** Resolves when the workload's proxy accepts the calls of its program. */
   readonly takesCalls: (member: Membership) => Promise<void>
   readonly changed: () => void
 }
@@ -60,7 +60,7 @@ export class RunKeeper {
   readonly #running = new Map<string, Running>()
   readonly #changes = new SerialQueue()
   #seen = ""
-  /** Told once. */
+  /** The last reported problem, so that each is reported once. */
   #trouble = ""
   #timer: NodeJS.Timeout | undefined
   #stopped = false
@@ -69,13 +69,13 @@ export class RunKeeper {
     this.#options = options
   }
 
-  /** Resolves when everything requested now runs or has failed. */
+  /** Resolves when every requested run is ready or has failed. */
   async start(): Promise<void> {
     await this.#look()
     this.#timer = setInterval(() => void this.#look(), LOOK_EVERY_MS)
   }
 
-  /** Starts nothing more; the processes are the set's to end. */
+  /** Starts nothing more. The process set ends the processes. */
   stop(): void {
     this.#stopped = true
     clearInterval(this.#timer)
@@ -105,7 +105,7 @@ export class RunKeeper {
     )
   }
 
-  /** Where callers of a Service find its instances, of all its versions. */
+  /** The instances of a Service, of all its versions. */
   targets(service: string): readonly (Target & { readonly health: number })[] {
     return [...this.#running.values()]
       .filter(({ spec }) => `${serviceOf(spec)}.${spec.namespace}` === service)
@@ -136,7 +136,7 @@ export class RunKeeper {
     }
   }
 
-  /** Never fails. */
+  /** Never rejects. */
   async #bringAbout(requested: readonly RunSpec[]): Promise<void> {
     const wanted = new Map(requested.map(spec => [runKey(spec), spec]))
     for (const [key, running] of [...this.#running]) {
@@ -169,7 +169,7 @@ export class RunKeeper {
       running = { spec, digest, members, processes, phase: "starting", why: undefined }
       this.#running.set(key, running)
       changed()
-      // A program may call others with its first line.
+      // A program may call other workloads as soon as it starts.
       await Promise.all(members.map(member => this.#options.takesCalls(member)))
       if (this.#stopped) return
       running.processes = [...processes, ...this.#options.processes.start(applications)]
@@ -188,7 +188,7 @@ export class RunKeeper {
     }
   }
 
-  /** An application that ended before it was ready has logged the reason; there is no need to wait for it again. */
+  /** Waits until the run is ready. An application that ended earlier has logged the reason and is not waited for. */
   async #ready(member: Membership, processes: readonly ManagedProcess[]): Promise<void> {
     const { namespace, name } = member.instance
     const application = processes.find(process => process.name === `${namespace}.${name}.app`)
@@ -226,7 +226,7 @@ export class RunKeeper {
     return Promise.all(members.map(member => joinWorkload(session, member, this.#options.meshPort)))
   }
 
-  /** Instances that the next version has too keep their Pods; they are the same workload. */
+  /** Stops a run. Instances that the next version also has keep their Pods, because they are the same workload. */
   async #end(key: string, { members, processes }: Running, kept: number): Promise<void> {
     await this.#options.processes.end(processes)
     this.#running.delete(key)

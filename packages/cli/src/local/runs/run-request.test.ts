@@ -21,7 +21,7 @@ const request: RunRequest = {
 }
 
 describe("a request", () => {
-  it("is filled in: its Service, identity and label come from its name", () => {
+  it("gets defaults: its Service, identity and label come from its name", () => {
     expect(runSpec(request)).toMatchObject({ labels: { app: "shop" }, serviceAccount: "shop", servicePort: 8080 })
   })
 
@@ -34,7 +34,7 @@ describe("a request", () => {
     expect(service?.spec).toMatchObject({ selector: { app: "shop" }, ports: [{ port: 8080, targetPort: "http" }] })
   })
 
-  it("differs from the next one under the same name", () => {
+  it("differs from the next one with the same name", () => {
     const spec = runSpec(request)
     expect(digestOf(spec)).toBe(digestOf(runSpec(request)))
     expect(digestOf(spec)).not.toBe(digestOf(runSpec({ ...request, replicas: 3 })))
@@ -49,7 +49,7 @@ describe("a request", () => {
     expect(() => runSpec({ ...request, ...more })).toThrow(message)
   })
 
-  it.each(["Shop", "a.b", "-a", "", "a".repeat(60)])("has a name that is one: `%s` is none", name => {
+  it.each(["Shop", "a.b", "-a", "", "a".repeat(60)])("rejects the invalid name `%s`", name => {
     expect(() => checkRunName(name, "demo")).toThrow("cannot be a name")
     expect(() => checkRunName("shop", name)).toThrow("cannot be a namespace")
   })
@@ -62,7 +62,7 @@ it("tells a program where to listen", () => {
 it.each([
   [{ kind: "tcp" } as const, { kind: "tcp", port: 80, periodSeconds: 1 }],
   [{ kind: "command", command: ["true"] } as const, { kind: "command", command: ["true"], periodSeconds: 1 }],
-])("asks the application as its proxy understands it: %j", (probe, expected) => {
+])("converts a probe for its proxy: %j", (probe, expected) => {
   expect(bootstrapProbe(probe, 80)).toEqual(expected)
 })
 
@@ -70,18 +70,18 @@ describe("a place for one more", () => {
   const ports = { xserver: 15_080, admin: 15_000, health: 15_021, outbound: 15_001, application: 8_080 }
   const free: Look = async () => "free"
 
-  it("is the next address beside the others", async () => {
+  it("is the next free address", async () => {
     const taken = [1, 2].map(index => ({ address: `127.3.0.${index}`, ...ports }))
     expect(await choosePlace(taken, 8080, free)).toEqual({ address: "127.3.0.3", ...ports })
   })
 
-  it("passes over addresses where something listens", async () => {
+  it("skips addresses where a process listens", async () => {
     const look: Look = async (address, port) => (address === "127.1.0.1" && port === 9090 ? "taken" : "free")
     expect((await choosePlace([], 9090, look)).address).toBe("127.1.0.2")
     expect((await choosePlace([], 9090, look, 7)).address).toBe("127.7.0.1")
   })
 
-  it("is nowhere where the program's port is taken at every address", async () => {
+  it("is an error if the program's port is taken at every address", async () => {
     const look: Look = async (_, port) => (port === 9090 ? "taken" : "free")
     await expect(choosePlace([], 9090, look)).rejects.toThrow("port 9090 is taken at every address")
     await expect(choosePlace([], 80, async () => "not permitted")).rejects.toThrow("not permitted")

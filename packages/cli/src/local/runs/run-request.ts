@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From flags or a file to a run: checks names and fills in defaults.
+// Turns flags or an entry of a file into a run: checks names and fills in defaults.
 
 import { isIP } from "node:net"
 import { CommandError } from "../../ctl/exit.js"
@@ -18,12 +18,12 @@ export interface RunRequest {
   readonly probe: RunProbe
   readonly serviceAccount?: string
   readonly servicePort?: number
-  /** Port of this machine for callers outside the mesh. */
+  /** The ingress port. */
   readonly expose?: number
   readonly listensOn?: string
 }
 
-/** Of a DNS label; an instance's number and a dash come behind it. */
+/** A DNS label, short enough for a dash and the number of an instance. */
 const LABEL = /^[a-z]([-a-z0-9]{0,57}[a-z0-9])?$/
 
 export function checkRunName(name: string, namespace: string): void {

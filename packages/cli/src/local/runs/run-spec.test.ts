@@ -38,13 +38,13 @@ it("waits for other writers", async () => {
   expect(names()).toEqual(["first", "second"])
 })
 
-/** As the holder does. */
+/** Replaces the file like the holder of the lock. */
 async function replaceWhileHeld(): Promise<void> {
   await new Promise(resolve => setImmediate(resolve))
   writeFileSync(join(data, "runs.json"), JSON.stringify([spec("first")]))
 }
 
-it("is empty where nothing was requested", () => {
+it("is empty without requests", () => {
   expect(readRuns(data)).toEqual([])
 })
 
@@ -52,19 +52,19 @@ test.each([
   ["is no JSON", () => writeFileSync(join(data, "runs.json"), "[{")],
   ["is no list", () => writeFileSync(join(data, "runs.json"), "{}")],
   ["cannot be read", () => mkdirSync(join(data, "runs.json"))],
-])("is not taken for empty, and not written over, where it %s", async (_, make) => {
+])("is not read as empty, and not overwritten, if it %s", async (_, make) => {
   make()
   expect(() => readRuns(data)).toThrow(/cannot read .*runs\.json/)
   await expect(changeRuns(data, runs => withRun(runs, spec("new")))).rejects.toThrow(/cannot read/)
 })
 
-it("is replaced by what a file says, whatever it was", async () => {
+it("is replaced by the contents of a file, whatever it was", async () => {
   writeFileSync(join(data, "runs.json"), "[{")
   await replaceRuns(data, [spec("shop")])
   expect(names()).toEqual(["shop"])
 })
 
-it("says that a request was replaced by another", async () => {
+it("reports that a request was replaced by another", async () => {
   const lock = takeLock(data)
   writeRecord(
     data,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program to run in the local mesh beside the samples, as stored in `runs.json` of the data folder. Commands write it,
-// the mesh's supervisor applies it, and the next `up` finds it again.
+// A user's program in the local mesh, as stored in `runs.json` of the data folder. Commands write the file, the mesh's
+// supervisor applies it, and the next `up` reads it again.
 
 import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
@@ -12,7 +12,7 @@ import { LockHeld, type MeshLock, takeLock } from "../record/mesh-lock.js"
 
 const NAME = "runs.json"
 const LOCK = "runs.lock"
-/** It is held for as long as a small file is written. */
+/** The lock is held only while a small file is written. */
 const LOOK_EVERY_MS = 20
 const MAX_TRIES = 1_500
 
@@ -25,20 +25,23 @@ export interface RunSpec {
   readonly namespace: string
   readonly name: string
   readonly port: number
-  /** As a port's name says it. */
+  /** The protocol as in the name of a port. */
   readonly protocol: string
   readonly labels: { readonly [name: string]: string }
   readonly serviceAccount: string
   readonly replicas: number
-  /** `{host}` and `{port}` stand for where an instance is to listen; so do HOST and PORT of its environment. */
+  /**
+   * `{host}` and `{port}` are replaced by the address where an instance has to listen, which is also in HOST and PORT
+   * of its environment.
+   */
   readonly command: readonly string[]
   readonly cwd: string
   readonly env: { readonly [name: string]: string }
-  /** Where the program listens, if it does not do so where it is told. */
+  /** The address where the program listens if it ignores the given one. */
   readonly listensOn?: string
-  /** Port of this machine for callers outside the mesh; stored under the name that earlier releases read. */
+  /** The ingress port, stored under the name that earlier releases read. */
   readonly wayIn?: number
-  /** Port of its Service. */
+  /** The port of its Service. */
   readonly servicePort: number
   readonly probe: RunProbe
 }
@@ -47,23 +50,23 @@ export function runKey({ namespace, name }: Pick<RunSpec, "namespace" | "name">)
   return `${namespace}/${name}`
 }
 
-/** Its Service, which all versions of it share. */
+/** The name of its Service, which all its versions share. */
 export function serviceOf({ labels, name }: Pick<RunSpec, "labels" | "name">): string {
   return labels.app ?? name
 }
 
-/** Tells a request from the next one under the same name. */
+/** Distinguishes a request from the next one with the same name. */
 export function digestOf(spec: RunSpec): string {
   return createHash("sha256").update(JSON.stringify(spec)).digest("hex").slice(0, 16)
 }
 
-/** Fails where it is there and cannot be read: to read it as empty would stop everything that runs. */
+/** Throws if the file exists but cannot be read: reading it as empty would stop every running program. */
 export function readRuns(data: string): readonly RunSpec[] {
   const file = join(data, NAME)
   try {
     const value: unknown = JSON.parse(readFileSync(file, "utf8"))
     if (!Array.isArray(value)) throw new Error("it is no list")
-    return value as readonly RunSpec[] // written by this file alone, whole or not at all
+    return value as readonly RunSpec[] // only this file writes it, atomically
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return []
     throw new CommandError(
@@ -73,7 +76,7 @@ export function readRuns(data: string): readonly RunSpec[] {
   }
 }
 
-/** One change after the other, also of several commands: a request of another command is not lost. */
+/** Changes are serialized, also between commands, so that no request is lost. */
 export async function changeRuns(
   data: string,
   change: (runs: readonly RunSpec[]) => readonly RunSpec[],
@@ -118,7 +121,10 @@ export function withPlace(words: readonly string[], host: string, port: number):
   return words.map(word => word.replaceAll("{host}", host).replaceAll("{port}", String(port)))
 }
 
-/** As a proxy's bootstrap words it. Often, since people wait for what they have just started. */
+/**
+ * The probe in the format of a proxy's bootstrap. It is frequent, because users wait for the program that they have
+ * just started.
+ */
 export function bootstrapProbe(probe: RunProbe, port: number): object {
   const often = { periodSeconds: 1 }
   return probe.kind === "command" ? { ...probe, ...often } : { ...probe, port, ...often }

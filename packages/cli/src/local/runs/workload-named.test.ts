@@ -33,10 +33,10 @@ test.each([
   ["web-v1-1", undefined, /may be web-v1-1 in app, web-v1-1 in foo/],
   ["db", "app", /workload `db` not found in `app`; there are web-v1-1 in app/],
   ["", "app", /workload `` not found in `app`/],
-])("`%s` in %s is rejected with what there is", (word, namespace, message) => {
+])("`%s` in %s is rejected with the known workloads", (word, namespace, message) => {
   expect(() => workloadNamed(all, word, namespace)).toThrow(message)
 })
 
-it("says that there are no samples where there are none", () => {
+it("says so if there are no samples", () => {
   expect(() => workloadNamed([], "web", undefined)).toThrow(/without samples/)
 })
