@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands of merlonctl. Only the requested one is loaded; the others are known by their summary.
+// The commands of merlonctl. Only the requested one is loaded; for the others only the summary is known.
 
 import type { Command } from "commander"
 
 export interface CommandEntry {
   readonly summary: string
-  /** Is given the command line with every command in full, for the one that completes them. */
+  /** Gets a loader of the whole program, for the command that generates completions. */
   readonly load: (wholeProgram: () => Promise<Command>) => Promise<Command>
 }
 

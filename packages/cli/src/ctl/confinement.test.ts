@@ -76,13 +76,13 @@ it("does not read policies that a policy test names", async () => {
   expect([code, err]).toEqual([1, expect.stringContaining("error[outside-roots]")])
 })
 
-it("asks no cluster", async () => {
+it("queries no cluster", async () => {
   confine({ roots: [root], cluster: false })
   const { code, err } = await typed(["explain", "3f1c9a2e7b604d58c1aa"])
   expect([code, err]).toEqual([1, expect.stringContaining("error[no-cluster]")])
 })
 
-it("reads everything where nothing is confined", async () => {
+it("reads everything without confinement", async () => {
   const { out } = await typed(["analyze", "-f", "folder", "--fail-on", "never"])
   expect(out).toContain("read: 1 policy")
 })

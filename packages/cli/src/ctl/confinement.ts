@@ -14,19 +14,19 @@ export interface Confinement {
 
 let confined: Confinement | undefined
 
-/** For the rest of this thread; undefined lifts it. */
+/** Confines the rest of this thread; undefined removes the confinement. */
 export function confine(to: Confinement | undefined): void {
   confined = to
 }
 
-/** Fails where the path, or what it links to, is outside. A path that does not exist is judged by its name. */
+/** Throws if the path or its symlink target is outside. A path that does not exist is checked by its name. */
 export async function checkInBounds(path: string): Promise<void> {
   if (confined === undefined) return
   const real = await realpath(path).catch(() => resolve(path))
   if (!isInside(real, confined.roots)) throw outside(path)
 }
 
-/** The same for a path that names no file of this machine, as one in a git revision. */
+/** The same check for a path that is not on this machine's disk, such as one in a git revision. */
 export function checkNameInBounds(path: string): void {
   if (confined !== undefined && !isInside(resolve(path), confined.roots)) throw outside(path)
 }

@@ -24,7 +24,7 @@ export class CommandError extends Error {
 
   get exitCode(): ExitCode {
     const found = Object.entries(CLI_ERRORS).find(([code]) => code === this.code)?.[1]
-    // Every code that the CLI shares with the control plane means that there is no API server to talk to.
+    // Every code that the CLI shares with the control plane means that the API server is unavailable.
     return found?.exit ?? EXIT.unreachable
   }
 }

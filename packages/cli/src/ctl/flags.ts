@@ -7,13 +7,13 @@ export interface ClusterFlags {
   readonly kubeconfig?: string
   readonly context?: string
   readonly namespace?: string
-  /** Absent where neither a flag nor the environment names it: the cluster is asked. */
+  /** Absent if neither a flag nor the environment names it. The cluster is queried then. */
   readonly mesh?: string
   readonly domain?: string
   readonly requestTimeout: number
 }
 
-/** Of commands that ask no cluster which mesh it has. */
+/** For commands that query no cluster for its mesh. */
 export const DEFAULT_MESH = { mesh: "merlon", domain: "merlon.dev" } as const
 
 export type OutputFormat = "json" | "yaml" | "wide" | "name"
@@ -34,7 +34,7 @@ export function withClusterFlags(command: Command): Command {
     )
 }
 
-/** For commands that ask no cluster. */
+/** For commands that query no cluster. */
 export function withMeshFlags(command: Command): Command {
   return withMeshOptions(command, DEFAULT_MESH)
 }
@@ -59,7 +59,7 @@ export function outputOption(formats: readonly OutputFormat[], description = "ou
   return new Option("-o, --output <format>", description).choices([...formats])
 }
 
-/** `--dry-run` without a value is rejected, as by kubectl: it would not say whether the server is asked. */
+/** `--dry-run` without a value is rejected, like in kubectl: it would not say whether the server is contacted. */
 export function dryRunOption(): Option {
   return new Option(
     "--dry-run <where>",
@@ -69,7 +69,7 @@ export function dryRunOption(): Option {
     .default("none")
 }
 
-/** A name that no namespace can have is a slip, often of a variable that is not set, and not one with nothing in it. */
+/** Rejects a name that no namespace can have. It is a mistake, often an unset variable, and not an empty namespace. */
 function namespaceName(text: string): string {
   if (!/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(text))
     throw new InvalidArgumentError("must be the name of a namespace: small letters, digits and hyphens")

@@ -15,7 +15,7 @@ export function textOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined
 }
 
-/** The texts of an object by name; everything else in it is left out. */
+/** The string fields of an object. All other fields are omitted. */
 export function textsOf(value: unknown): { readonly [name: string]: string } {
   return Object.fromEntries(
     Object.entries(fieldsOf(value)).flatMap(([name, item]) => (typeof item === "string" ? [[name, item]] : [])),

@@ -5,7 +5,7 @@ import type { Command } from "commander"
 
 const SWITCH = /^--([a-z][a-z-]*)=(true|false)$/
 
-/** Arguments with such switches written as ours. */
+/** Arguments with such switches in our spelling. */
 export function kubectlSpelling(program: Command, args: readonly string[]): readonly string[] {
   const command = commandFor(program, args)
   return args.flatMap(argument => {

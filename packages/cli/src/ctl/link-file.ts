@@ -7,7 +7,7 @@ import { writePrivateFile } from "@merlon/xds/runtime"
 
 const NAME = "dashboard.html"
 
-/** Overwritten by the next one. Returns the path. */
+/** The next call overwrites the file. Returns its path. */
 export function linkFile(folder: string, address: string): string {
   const url = address.replaceAll("&", "&amp;").replaceAll('"', "&quot;")
   writePrivateFile(folder, NAME, `<!doctype html><meta http-equiv="refresh" content="0;url=${url}">\n`)

@@ -19,14 +19,14 @@ function put(below: string): string {
   return file
 }
 
-it("finds the nearest above", () => {
+it("finds the nearest ancestor", () => {
   const top = put("")
   expect(localKubeconfig(join(folder, "a", "b"))).toBe(top)
   const near = put("a")
   expect(localKubeconfig(join(folder, "a", "b"))).toBe(near)
 })
 
-it("finds none, and takes no folder for a file", () => {
+it("finds none, and does not take a folder for a file", () => {
   mkdirSync(join(folder, ".merlon", "kubeconfig"), { recursive: true })
   expect(localKubeconfig(folder)).toBeUndefined()
 })
@@ -36,7 +36,7 @@ it("ignores the file of another user, which could make us run a program", () => 
   expect(localKubeconfig(folder, 4_242)).toBeUndefined()
 })
 
-it("is that of the data folder that is named, whether it is there or not", () => {
+it("is that of the named data folder, whether it exists or not", () => {
   expect(namedKubeconfig("/some/mesh")).toBe("/some/mesh/kubeconfig")
   expect([namedKubeconfig(undefined), namedKubeconfig("")]).toEqual([undefined, undefined])
 })

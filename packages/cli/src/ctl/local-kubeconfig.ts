@@ -6,7 +6,7 @@ import { dirname, join, resolve } from "node:path"
 
 const PLACE = join(".merlon", "kubeconfig")
 
-/** A user who names a mesh means that one: if it has no kubeconfig, no other cluster is used instead. */
+/** The kubeconfig of a named mesh. If it has none, no other cluster is used instead. */
 export function namedKubeconfig(data: string | undefined): string | undefined {
   return data === undefined || data === "" ? undefined : resolve(data, "kubeconfig")
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What users read when there is no mesh, when it is stopped, and when a decision id is mistyped: what happened and what to type.
+// What users see without a mesh, with a stopped mesh, and with a mistyped decision id: what happened and what to type.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -34,7 +34,7 @@ const listening = async (answer: Parameters<typeof createServer>[1]) => {
   return { url: `http://127.0.0.1:${port}`, close: () => new Promise(resolve => server.close(resolve)) }
 }
 
-it("names `merlonctl up` if MERLON_DATA holds no mesh", async () => {
+it("names `merlonctl up` if MERLON_DATA contains no mesh", async () => {
   const data = join(folder, "empty")
   vi.stubEnv("MERLON_DATA", data)
   for (const command of [["get", "pods"], ["decisions"], ["check"]]) {
@@ -59,7 +59,7 @@ it("names `merlonctl up` if the local mesh is stopped", async () => {
   expect(err).toContain("no answer from the API server")
 })
 
-it("says that a client certificate is no PEM, not that the server is away", async () => {
+it("reports that a client certificate is not PEM, and not that the server is unavailable", async () => {
   const path = join(folder, "no-pem")
   const user = { "client-certificate-data": "QUJD", "client-key-data": "QUJD" }
   const config = {
@@ -94,7 +94,7 @@ describe("a decision id", () => {
     )
   })
 
-  it("that no proxy has is not found, in any case", async () => {
+  it("is reported as not found if no proxy has it, in any case of letters", async () => {
     const message = "no connected proxy has the decision `0123456789abcdef0123` among its last thousand"
     const paths: string[] = []
     const { url, close } = await listening((request, response) => {

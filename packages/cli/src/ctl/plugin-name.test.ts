@@ -16,7 +16,7 @@ async function helpOf(words: readonly string[], name?: string): Promise<string> 
   }
 }
 
-it("calls itself `kubectl merlon` as a plugin of kubectl", async () => {
+it("is called `kubectl merlon` as a plugin of kubectl", async () => {
   const help = await helpOf(["diff", "--help"], "kubectl merlon")
   expect(help).toContain("Usage: kubectl merlon diff [options]")
   expect(help).toContain("  kubectl merlon diff -f policy.yaml")
@@ -24,6 +24,6 @@ it("calls itself `kubectl merlon` as a plugin of kubectl", async () => {
   expect(await helpOf(["diff", "--nothing"], "kubectl merlon")).toContain("see `kubectl merlon diff --help`")
 })
 
-it("calls itself merlonctl otherwise", async () => {
+it("is called merlonctl otherwise", async () => {
   expect(await helpOf(["diff", "--help"])).toContain("Usage: merlonctl diff [options]")
 })

@@ -10,7 +10,7 @@ import { CommandError, EXIT } from "./exit.js"
 import { kubectlSpelling } from "./kubectl-spelling.js"
 import { paintError, tell } from "./terminal.js"
 
-/** Sets the process's exit code; never throws. `name` is what people type. */
+/** Sets the process's exit code and never throws. `name` is what users type. */
 export async function runProgram(argv: readonly string[], name = "merlonctl"): Promise<void> {
   try {
     const [first = "", second = ""] = argv
@@ -18,7 +18,7 @@ export async function runProgram(argv: readonly string[], name = "merlonctl"): P
     await program.parseAsync([...kubectlSpelling(program, argv)], { from: "user" })
   } catch (error) {
     if (error instanceof CommanderError) {
-      // Commander has said what is wrong, or shown the help that was asked for.
+      // Commander has already printed the error or the requested help.
       process.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage
       return
     }
@@ -29,7 +29,7 @@ export async function runProgram(argv: readonly string[], name = "merlonctl"): P
   }
 }
 
-/** With the command that is asked for in full and the others by name. */
+/** The program with the requested command in full and the others by name. */
 export async function programFor(asked: string, name = "merlonctl"): Promise<Command> {
   const program = new Command(name)
     .description("Manage mesh security policies: apply, test, compare and explain them")
@@ -45,7 +45,7 @@ export async function programFor(asked: string, name = "merlonctl"): Promise<Com
     command.exitOverride()
     if (command !== program) command.showHelpAfterError(`(see \`${pathOf(command)} --help\`)`)
     command.configureOutput({
-      // Examples are typed as the program is.
+      // Examples use the name of the program that the user typed.
       writeOut: text => process.stdout.write(text.replaceAll("merlonctl", name)),
       outputError: (text, write) => write(text.replace(/^error:/, paintError.red("error[usage]:"))),
     })

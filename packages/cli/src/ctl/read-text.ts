@@ -18,7 +18,7 @@ export async function readText(file: string, what = "the file", most = MAX_BYTES
     return utf8(await readFile(file), `\`${file}\``)
   } catch (error) {
     if (error instanceof CommandError) throw error
-    const { code, message } = error as NodeJS.ErrnoException // what node:fs throws
+    const { code, message } = error as NodeJS.ErrnoException // node:fs throws these
     throw new CommandError(
       "unreadable-file",
       code === "ENOENT" ? `there is no \`${file}\`` : `cannot read ${what}: ${message}`,
@@ -30,7 +30,7 @@ export async function standardInput(): Promise<string> {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
-    // no encoding is set, so bytes
+    // bytes, because no encoding is set
     size += chunk.length
     if (size > MAX_BYTES) throw new CommandError("unreadable-file", `standard input has more than ${MAX_BYTES} bytes`)
     chunks.push(chunk)

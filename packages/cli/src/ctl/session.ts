@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a command needs once its cluster is known.
+// The context of a command after its cluster is known.
 
 import type { Api } from "@merlon/control/kubernetes"
 import type { MeshNames } from "@merlon/policy/mesh"
@@ -9,14 +9,14 @@ export interface Session {
   readonly api: Api
   readonly catalog: Catalog
   readonly names: MeshNames
-  /** False where the cluster serves policies of no mesh. */
+  /** False if the cluster serves no policies of any mesh. */
   readonly installed: boolean
-  /** Where objects go that name no namespace. */
+  /** The namespace of objects that name none. */
   readonly namespace: string
-  /** What `-n` said, where it was given. */
+  /** The value of `-n`, if given. */
   readonly askedNamespace: string | undefined
-  /** Set where a question is about Istio's policies, as Istio decides. */
+  /** Set if a question is about Istio's policies, with Istio's semantics. */
   readonly dialect?: "istio"
-  /** For messages: which context of which file. */
+  /** The context and the file of the kubeconfig, for messages. */
   readonly origin: string
 }

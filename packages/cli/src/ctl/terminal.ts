@@ -7,9 +7,9 @@ import { Ansis } from "ansis"
 const colours = (stream: NodeJS.WriteStream): Ansis =>
   new Ansis(stream.isTTY && (process.env.NO_COLOR ?? "") === "" && process.env.TERM !== "dumb" ? 1 : 0)
 
-/** Paints for standard output. */
+/** Colours for standard output. */
 export const paint: Ansis = colours(process.stdout)
-/** Paints for standard error. */
+/** Colours for standard error. */
 export const paintError: Ansis = colours(process.stderr)
 
 export function print(text: string): void {
@@ -24,7 +24,7 @@ export function warn(text: string): void {
   tell(`${paintError.yellow("Warning:")} ${visible(text)}`)
 }
 
-/** On one line, without what a terminal would act on. */
+/** The text on one line, without terminal control characters. */
 export function visible(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, character => {
     const code = character.codePointAt(0) ?? 0

@@ -90,7 +90,7 @@ describe.each([
     1,
     /you may not/,
   ],
-])("where the server %s", (_, how, code, words) => {
+])("if the server %s", (_, how, code, words) => {
   it.each(COMMANDS)("%s", async command => {
     answer = how
     const said = await typed(command)
@@ -111,7 +111,7 @@ it.each(["proxy status", "rules", "mtls ready", "decisions"])(
   },
 )
 
-it("a kind that is not served is not gone", async () => {
+it("does not report an object of an unknown kind as deleted", async () => {
   const message = "the server could not find the requested resource"
   answer = says(
     404,

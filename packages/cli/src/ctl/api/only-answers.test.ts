@@ -38,7 +38,7 @@ describe("is none, though it is JSON with a good status", () => {
     expect(() => answerTo(request, answer)).toThrow(/something else than it was asked for/)
   })
 
-  it("a failure, which is reported in its words", () => {
+  it("a failure, which is reported in its own words", () => {
     const failure = { kind: "Status", status: "Failure", code: 403, reason: "Forbidden", message: "you may not" }
     expect(() => answerTo(GET, failure)).toThrow(expect.objectContaining({ code: 403, message: "you may not" }))
   })

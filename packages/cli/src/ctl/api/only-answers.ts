@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A proxy in front of an API, or in its place, may answer 200 with JSON of its own. Read as an answer that would be an
-// empty list, and the command would report "nothing found" or "reaches nothing (proved)" without having seen anything.
+// Rejects responses that are not the API's. A proxy in front of an API, or in its place, may respond 200 with JSON of
+// its own. Read as an empty list, that would make the command report "nothing found" or "reaches nothing (proved)"
+// without having read anything.
 
 import { type Api, ApiError, type ApiRequest, statusError } from "@merlon/control/kubernetes"
 import { type Fields, fieldsOf, textOf } from "../foreign.js"
@@ -15,7 +16,7 @@ export function onlyAnswers(api: Api): Api {
   }
 }
 
-/** Fail closed: of everything but `/version`, which has no kind, only what says what it is. */
+/** Returns the response if it has the kind that the request asks for. Fail closed: only `/version` may have no kind. */
 export function answerTo(request: ApiRequest, answer: unknown): unknown {
   if (request.path === "/version") return answer
   const fields = fieldsOf(answer)

@@ -4,7 +4,7 @@ import type { Resource } from "../catalog/resource.js"
 import { EXIT } from "../exit.js"
 import { pathOf } from "./path.js"
 
-const PODS = { group: "", version: "v1", plural: "pods", namespaced: true } as Resource // what a path needs of one
+const PODS = { group: "", version: "v1", plural: "pods", namespaced: true } as Resource // only what a path needs
 const POLICIES = { ...PODS, group: "security.merlon.dev", plural: "authorizationpolicies" }
 
 it.each([
@@ -19,7 +19,7 @@ it.each([
   expect(path).toBe(expected)
 })
 
-describe("a name that leads elsewhere", () => {
+describe("a name with path segments", () => {
   it.each([".", "..", "", "a/b", "../..", "%2e%2e"])("is rejected, as `%s` for an object or a namespace", name => {
     const rejected = expect.objectContaining({ exitCode: EXIT.usage, message: expect.stringContaining("is no name") })
     expect(() => pathOf(PODS, { namespace: "foo", name })).toThrow(rejected)

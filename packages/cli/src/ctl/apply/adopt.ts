@@ -10,7 +10,7 @@ const KUBECTL_APPLY = "kubectl-client-side-apply"
 type Entry = { readonly [field: string]: unknown }
 type FieldSet = { readonly [step: string]: unknown }
 
-/** The new `metadata.managedFields`; undefined where there is nothing to take over. */
+/** The new `metadata.managedFields`. Undefined if there is nothing to take over. */
 export function adoptedFields({ metadata: { managedFields } }: AnyObject): readonly Entry[] | undefined {
   if (!Array.isArray(managedFields)) return undefined
   const entries: readonly Entry[] = managedFields.map(entry => ({ ...entry }))

@@ -25,7 +25,7 @@ export interface Applied {
 }
 
 const MAX_TRIES = 3
-/** Commands that people type; what they set by hand gives way to a file that they apply. */
+/** Commands that users type. A file that is applied overrides fields that they set by hand. */
 const TYPED = /^(kubectl|merlonctl)(-|$)/
 
 export async function applyObject(
@@ -52,7 +52,7 @@ export async function applyObject(
         dryRun: options.dryRun === "server" ? "All" : undefined,
       }),
       body: wanted,
-      // JSON is YAML; the media type is the one every server knows.
+      // JSON is valid YAML, and every server accepts this media type.
       contentType: "application/apply-patch+yaml",
     })
   const answer = await send(options.forceConflicts).catch((error: unknown) => {
@@ -64,7 +64,7 @@ export async function applyObject(
       `${String((error as Error).message)}; let ${managers.map(manager => `\`${manager}\``).join(", ")} have these fields, or take them with \`--force-conflicts\``,
     )
   })
-  const after = answer as AnyObject // what the server stores is an object with metadata
+  const after = answer as AnyObject // the server stores objects with metadata
   return {
     change: before === undefined ? "created" : sameMeaning(before, after) ? "unchanged" : "configured",
     object: after,
@@ -79,7 +79,7 @@ function wantedObject(object: AnyObject, namespace: string | undefined): AnyObje
 
 async function liveObject(api: Api, path: string): Promise<AnyObject | undefined> {
   try {
-    return (await api.request({ method: "GET", path })) as AnyObject // the server's own object
+    return (await api.request({ method: "GET", path })) as AnyObject // an object from the server
   } catch (error) {
     if (error instanceof ApiError && error.reason === "NotFound") return undefined
     throw error
@@ -93,7 +93,7 @@ async function adopt(api: Api, path: string, live: AnyObject): Promise<void> {
     if (managedFields === undefined) return
     const body = [
       { op: "replace", path: "/metadata/managedFields", value: managedFields },
-      // Rejected if another client changed it meanwhile.
+      // The patch is rejected if another client changed the object meanwhile.
       { op: "replace", path: "/metadata/resourceVersion", value: current.metadata.resourceVersion },
     ]
     try {
@@ -114,7 +114,7 @@ function conflictingManagers(error: unknown): readonly string[] {
   return [...new Set(managers)]
 }
 
-/** Bookkeeping of the server and status from controllers are not applied changes. */
+/** Whether two objects differ only in the server's bookkeeping and in status from controllers. */
 function sameMeaning(before: AnyObject, after: AnyObject): boolean {
   return isDeepStrictEqual(meaning(before), meaning(after))
 }
@@ -131,7 +131,7 @@ function without(fields: Fields, names: readonly string[]): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)))
 }
 
-/** Whether everything written in `part` is in `whole`; lists count as one value. */
+/** Whether `whole` contains everything in `part`. Lists count as one value. */
 function contains(whole: unknown, part: unknown): boolean {
   if (typeof part !== "object" || part === null || Array.isArray(part)) return isDeepStrictEqual(whole, part)
   if (typeof whole !== "object" || whole === null) return false

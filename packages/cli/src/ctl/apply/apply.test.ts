@@ -9,14 +9,14 @@ const ours = { manager: "merlonctl", operation: "Apply", fieldsV1: { "f:a": { "f
 const other = { manager: "helm", operation: "Update", fieldsV1: { "f:e": {} } }
 
 describe("fields that kubectl applied", () => {
-  it("become ours, beside what others have", () => {
+  it("become ours, besides those of other managers", () => {
     expect(adoptedFields(object([other, theirs]))).toEqual([
       other,
       { ...theirs, manager: "merlonctl", operation: "Apply" },
     ])
   })
 
-  it("are joined with those that are ours", () => {
+  it("are merged with those that are already ours", () => {
     expect(adoptedFields(object([theirs, ours]))).toEqual([
       { manager: "merlonctl", operation: "Apply", fieldsV1: { "f:a": { "f:b": {}, "f:c": {} }, "f:d": {} } },
     ])
@@ -27,12 +27,12 @@ describe("fields that kubectl applied", () => {
     ["others", [other, ours]],
     ["kubectl by another command", [{ ...theirs, manager: "kubectl-edit" }]],
     ["kubectl on a subresource", [{ ...theirs, subresource: "status" }]],
-  ])("are left alone where %s manages them", (_, managedFields) => {
+  ])("are left alone if %s manages them", (_, managedFields) => {
     expect(adoptedFields(object(managedFields))).toBeUndefined()
   })
 })
 
-it("remembers a document as kubectl does, byte for byte", () => {
+it("records a document like kubectl, byte for byte", () => {
   const document = {
     kind: "A",
     apiVersion: "v1",

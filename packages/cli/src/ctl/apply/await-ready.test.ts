@@ -22,7 +22,7 @@ const condition = (status: string, reason: string, observedGeneration: number) =
   },
 })
 
-/** An API that answers one after the other, the last one for ever. */
+/** An API that gives these answers in order, and repeats the last one. */
 function session(...answers: readonly object[]): Session {
   const left = [...answers]
   const api = {
@@ -31,7 +31,7 @@ function session(...answers: readonly object[]): Session {
       return left.length > 1 ? left.shift() : left[0]
     },
   }
-  // Only the API is asked.
+  // The code under test uses only the API.
   return { api, names: meshNames() } as unknown as Session
 }
 
@@ -54,21 +54,21 @@ it.each(["NoWorkloads", "IgnoredSelector", "NoProxies", "NoProxy", "Bypassable",
   },
 )
 
-it("says what is still missing when the time is over", async () => {
+it("reports what is missing after the timeout", async () => {
   await expect(awaitReady(session(condition("False", "Waiting", 2)), written, 1)).rejects.toThrow(
     /within 0.001 s: Waiting 2/,
   )
   await expect(awaitReady(session({}), written, 1)).rejects.toThrow(/is it running\?/)
 })
 
-it("is not content with a policy that is enforced and not ready", async () => {
+it("does not accept a policy that is enforced but not ready", async () => {
   const enforced = { type: "Enforced", status: "True", reason: "AllProxies", message: "all", observedGeneration: 2 }
   const missing = { type: "Ready", status: "False", reason: "NoKeys", message: "no keys of `i`", observedGeneration: 2 }
   const object = { status: { conditions: [enforced, missing] } }
   await expect(awaitReady(session(object), written, 1)).rejects.toThrow("not ready within 0.001 s: no keys of `i`")
 })
 
-it("waits until an invariant holds, which has no `Ready`", async () => {
+it("waits until an invariant, which has no `Ready`, holds", async () => {
   const invariant = { ...written, resource: { ...resource, kind: "PolicyInvariant" } }
   const holds = (status: string, reason: string) => ({
     status: { conditions: [{ type: "Holds", status, reason, message: `it ${reason}`, observedGeneration: 2 }] },

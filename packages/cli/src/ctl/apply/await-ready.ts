@@ -24,7 +24,7 @@ export interface Readiness {
   readonly message: string
 }
 
-/** Reasons for which waiting is in vain. */
+/** Reasons for which waiting is pointless. */
 const SETTLED = new Set([
   "NoWorkloads",
   "IgnoredSelector",
@@ -37,21 +37,21 @@ const SETTLED = new Set([
   "Broken",
   "NotDecided",
 ])
-/** What says that nothing is missing any more, where it is not `Ready`. */
+/** The condition that means success for kinds without `Ready`. */
 const GOALS: Readonly<Record<string, string>> = { PolicyInvariant: "Holds" }
 const LOOK_MS = 100
 
-/** Whether our control plane speaks of the kind at all. */
+/** Whether our control plane writes a status for the kind. */
 export function isOurs({ group }: Pick<Resource, "group">, { names }: Session): boolean {
   return group === names.securityGroup || group === names.networkingGroup
 }
 
-/** A policy of another mesh: its kind is one of ours, its group is not. */
+/** Whether it is a policy of another mesh: its kind is one of ours, its group is not. */
 export function isForeignPolicy({ kind, group }: Resource, session: Session): boolean {
   return !isOurs({ group }, session) && KINDS.some(known => known.kind === kind)
 }
 
-/** What the status says of this generation; undefined as long as it says nothing. */
+/** The status of this generation. Undefined while there is none. */
 function readinessOf(object: unknown, generation: number, goal = "Ready"): Readiness | undefined {
   for (const condition of listOf(fieldsOf(fieldsOf(object).status).conditions)) {
     const { type, status, reason, message, observedGeneration } = fieldsOf(condition)
@@ -65,7 +65,7 @@ function readinessOf(object: unknown, generation: number, goal = "Ready"): Readi
   return undefined
 }
 
-/** The sentence of the status. Fails where the time is over, or waiting is in vain. */
+/** Returns the message of the status. Throws after the timeout, or if waiting is pointless. */
 export async function awaitReady(session: Session, written: Written, timeoutMs: number): Promise<string> {
   const path = pathOf(written.resource, written)
   const end = Date.now() + timeoutMs

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kubectl's record of how an object was last applied. We write it too, byte for byte, so that both tools can be used in
-// turns: kubectl finds removed fields with it.
+// kubectl's record of how an object was last applied. We write it too, byte for byte, so that users can alternate
+// between both tools: kubectl uses it to find removed fields.
 
 import type { AnyObject } from "../catalog/resource.js"
 
@@ -19,7 +19,7 @@ function annotationsOf({ metadata: { annotations } }: AnyObject): { readonly [na
   return typeof annotations === "object" && annotations !== null ? { ...annotations } : {}
 }
 
-/** Keys in order, and escaped as Go's encoder does. */
+/** JSON with sorted keys, escaped like Go's encoder does. */
 function goJson(value: unknown): string {
   return JSON.stringify(value, (_, item: unknown) => {
     if (typeof item !== "object" || item === null || Array.isArray(item)) return item

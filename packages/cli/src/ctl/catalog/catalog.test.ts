@@ -91,7 +91,7 @@ describe("a document's kind", () => {
     expect(asked).toEqual(["/apis/apps/v1", "/api/v1"])
   })
 
-  it("is asked for again where it was not there: a definition may have come", async () => {
+  it("is looked up again if it was not found: its definition may have been applied", async () => {
     const { catalog: served, asked } = catalog()
     await expect(served.ofDocument("new/v1", "Thing")).rejects.toThrow(/install its definition first/)
     await expect(served.ofDocument("new/v1", "Thing")).rejects.toThrow()

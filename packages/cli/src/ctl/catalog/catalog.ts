@@ -23,7 +23,7 @@ export class Catalog {
     this.#known = knownKinds(names)
   }
 
-  /** Of a document. */
+  /** The kind of a document. */
   async ofDocument(apiVersion: string, kind: string): Promise<Resource> {
     const slash = apiVersion.indexOf("/")
     const [group, version] = slash === -1 ? ["", apiVersion] : [apiVersion.slice(0, slash), apiVersion.slice(slash + 1)]
@@ -52,7 +52,7 @@ export class Catalog {
     )
   }
 
-  /** What a person calls by this word: one kind, or all of a category. */
+  /** The kinds that a user's word means: one kind, or all of a category. */
   async called(word: string): Promise<readonly Resource[]> {
     for (const version of [...servedVersions(this.#names)].reverse()) {
       const own = named(
@@ -82,7 +82,7 @@ export class Catalog {
       this.#group("", "v1"),
       ...groups.map(({ group, version }) => this.#group(group, version)),
     ])
-    // An extension whose server is down must not keep people from everything else.
+    // An extension API whose server is down must not block access to everything else.
     return answers.flatMap(answer => (answer.status === "fulfilled" ? answer.value : []))
   }
 
@@ -93,7 +93,7 @@ export class Catalog {
     const answer = this.#api.request({ method: "GET", path }).then(
       list => resourcesOf(list, group, version),
       (error: unknown) => {
-        // Not kept: a definition that is applied next may bring it.
+        // Not cached: a definition that is applied next may add it.
         this.#asked.delete(path)
         if (error instanceof ApiError && error.code === 404) return []
         throw error
@@ -121,7 +121,7 @@ function preferredVersions(list: unknown): readonly { readonly group: string; re
 function resourcesOf(list: unknown, group: string, version: string): readonly Resource[] {
   return listOf(fieldsOf(list).resources).flatMap(item => {
     const { name, kind, singularName, namespaced, shortNames, categories } = fieldsOf(item)
-    // `pods/log` is no kind of its own.
+    // Subresources such as `pods/log` are not kinds.
     if (typeof name !== "string" || typeof kind !== "string" || name.includes("/")) return []
     const singular = typeof singularName === "string" && singularName !== "" ? singularName : kind.toLowerCase()
     return [

@@ -6,10 +6,10 @@ import type { MeshNames } from "@merlon/policy/mesh"
 import { KINDS, servedVersions } from "@merlon/policy/resources"
 import type { Resource } from "./resource.js"
 
-/** Everything of ours, whatever the mesh is called. */
+/** The category of all our kinds, whatever the mesh is called. */
 const ALL_POLICIES = "policies"
 
-/** In the version that Kubernetes prefers of those served, as kubectl would take. */
+/** The served version that Kubernetes prefers, which kubectl uses too. */
 export function knownKinds(names: MeshNames): readonly Resource[] {
   const { securityGroup, networkingGroup, category, policyCategory } = names
   const version = servedVersions(names).at(-1) ?? names.version

@@ -13,7 +13,7 @@ export interface Resource {
   readonly categories: readonly string[]
 }
 
-/** An object as every server answers it; specs are the readers' business. */
+/** An object as every server returns it. Its readers check the spec. */
 export interface AnyObject {
   readonly apiVersion: string
   readonly kind: string
@@ -25,7 +25,7 @@ export interface AnyObject {
   readonly [field: string]: unknown
 }
 
-/** A kind of the core group, by the names that every API server has for it. */
+/** A kind of the core group. Every API server has the same names for it. */
 export function coreResource(plural: string, kind: string, namespaced = true): Resource {
   const singular = kind.toLowerCase()
   return { group: "", version: "v1", plural, singular, kind, namespaced, shortNames: [], categories: [] }
@@ -35,17 +35,17 @@ export function apiVersionOf({ group, version }: Resource): string {
   return group === "" ? version : `${group}/${version}`
 }
 
-/** As kubectl prints it: `deployment.apps`, `pod`. */
+/** The name in kubectl's output: `deployment.apps`, `pod`. */
 export function kindName({ kind, group }: Resource): string {
   return group === "" ? kind.toLowerCase() : `${kind.toLowerCase()}.${group}`
 }
 
-/** As the server words it in its rejections: `deployments.apps`. */
+/** The name in the server's error messages: `deployments.apps`. */
 export function pluralName({ plural, group }: Resource): string {
   return group === "" ? plural : `${plural}.${group}`
 }
 
-/** Whether a person's word means it: `pa`, `peerauthentications`, `PeerAuthentication.security.merlon.dev`. */
+/** Whether a user's word means this kind: `pa`, `peerauthentications`, `PeerAuthentication.security.merlon.dev`. */
 export function isCalled(resource: Resource, word: string): boolean {
   const wanted = word.toLowerCase()
   const dot = wanted.indexOf(".")

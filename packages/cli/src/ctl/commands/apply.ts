@@ -77,7 +77,7 @@ async function run(session: Session, flags: Flags): Promise<void> {
       }
     } catch (error) {
       const failure = error instanceof ApiError ? told(error, session.origin) : error
-      // Without a server there is nothing to go on with.
+      // Without a server, the other documents would fail too.
       if (!(failure instanceof CommandError) || failure.exitCode === EXIT.unreachable) throw failure
       const { kind, metadata } = manifest.object
       complain(`${manifest.source}: ${kind} \`${metadata.name}\`: ${visibleLines(failure.message)}`)
@@ -95,7 +95,7 @@ function notOfThisMesh({ names: { mesh, domain }, installed }: Session): string 
   return `it is no policy of the mesh \`${mesh}\` (${domain}); name its own with \`--mesh\` and \`--domain\``
 }
 
-/** How many are not ready. */
+/** Returns how many are not ready. */
 async function waitForAll(session: Session, written: readonly Written[], flags: Flags): Promise<number> {
   let failed = 0
   for (const one of written) {

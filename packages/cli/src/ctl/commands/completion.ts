@@ -14,7 +14,7 @@ const SHELLS: Readonly<Record<string, (root: Node) => string>> = {
   fish: fishCompletion,
 }
 
-/** Of the whole command line, which is built only when a shell asks. */
+/** `wholeProgram` is loaded only when a completion is requested. */
 export function completionCommand(wholeProgram: () => Promise<Command>): Command {
   return new Command("completion")
     .description("Generate shell completion")

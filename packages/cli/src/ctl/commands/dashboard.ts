@@ -68,7 +68,7 @@ async function run(flags: DashboardFlags): Promise<void> {
   await served.close()
 }
 
-/** Undefined where another cluster is meant, or none runs here. */
+/** Undefined if another cluster is selected, or no local mesh runs. */
 function localLink({ kubeconfig, context, port }: DashboardFlags): string | undefined {
   const { KUBECONFIG = "", MERLON_DATA } = process.env
   if (kubeconfig !== undefined || context !== undefined || port !== undefined) return undefined

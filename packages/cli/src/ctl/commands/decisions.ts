@@ -92,7 +92,7 @@ async function follow(
   query.set("watch", "true")
   const path = observedPath(session, { resource: "decisions", namespace, query })
   const columns = new Columns()
-  // With the first row, which says how wide columns are.
+  // Printed with the first row, which determines the widths of the columns.
   let head: readonly (readonly string[])[] = [DECISION_HEAD]
   let unheard = ""
   for (;;) {
@@ -113,7 +113,7 @@ async function follow(
         unheard = silent
       }
     }
-    // A watch ends after a while, and with the control plane that answers.
+    // A watch ends after a while, and when its control plane stops.
     await new Promise(resolve => setTimeout(resolve, PAUSE_MS))
   }
 }

@@ -31,7 +31,7 @@ interface Flags extends ClusterFlags {
 }
 
 interface Removed extends Target {
-  /** Undefined where the server did not say. */
+  /** Undefined if the server did not return it. */
   readonly uid: unknown
 }
 
@@ -102,7 +102,7 @@ async function targetsOf(
     if (flags.all || flags.selector !== undefined) throw usageError("either names, or `-l`, or `--all`")
     return targets
   }
-  // A kind alone must not remove everything.
+  // A kind without names must not delete everything.
   if (!flags.all && flags.selector === undefined) {
     throw usageError(`name the objects, or say which with \`-l LABELS\`, or \`--all\``)
   }
@@ -120,7 +120,7 @@ async function fromFiles(session: Session, flags: Flags): Promise<readonly Targe
       return { resource, name: object.metadata.name, namespace: namespaceOf(object, resource, session) }
     }),
   )
-  // These take others with them, which would then seem to be missing.
+  // Deleting these deletes other objects too, which would then seem to be missing.
   const takesOthers = ({ resource }: Target): boolean => HOLDERS.has(resource.kind)
   return [...targets.filter(target => !takesOthers(target)), ...targets.filter(takesOthers)]
 }
@@ -128,14 +128,14 @@ async function fromFiles(session: Session, flags: Flags): Promise<readonly Targe
 async function listed(session: Session, resource: Resource, labelSelector: string | undefined): Promise<Target[]> {
   const namespace = resource.namespaced ? session.namespace : undefined
   const path = pathOf(resource, { namespace }, { labelSelector })
-  const { items = [] } = (await session.api.request({ method: "GET", path })) as { items?: AnyObject[] | null } // a list
+  const { items = [] } = (await session.api.request({ method: "GET", path })) as { items?: AnyObject[] | null } // from the server
   return (items ?? []).map(({ metadata: { name } }) => ({ resource, name, namespace }))
 }
 
-/** Empty where it was not there and that does not matter. */
+/** Empty if it did not exist and that is ignored. */
 async function remove(session: Session, target: Target, flags: Flags): Promise<readonly Removed[]> {
   const { resource, name, namespace } = target
-  // All in the body: a server that gets one does not look at the query.
+  // All options are in the body: a server that gets a body ignores the query.
   const body = { propagationPolicy: "Background", ...(flags.dryRun === "none" ? {} : { dryRun: ["All"] }) }
   try {
     const answer = await session.api.request({ method: "DELETE", path: pathOf(resource, target), body })
@@ -159,14 +159,14 @@ function uidOf(answer: unknown): unknown {
   return fieldsOf(metadata).uid ?? fieldsOf(details).uid
 }
 
-/** Finalizers may hold an object back; another of the same name is not the one that was removed. */
+/** Waits until the object is gone. Finalizers may delay that; a new object of the same name is another one. */
 async function gone(session: Session, target: Removed, timeoutMs: number): Promise<void> {
   const { uid } = target
   const path = pathOf(target.resource, target)
   const end = performance.now() + timeoutMs
   for (let wait = FIRST_LOOK_MS; ; wait = Math.min(wait * 2, LAST_LOOK_MS)) {
     try {
-      const { metadata } = (await session.api.request({ method: "GET", path })) as AnyObject // the server's own object
+      const { metadata } = (await session.api.request({ method: "GET", path })) as AnyObject // from the server
       if (uid !== undefined && metadata.uid !== uid) return
       if (performance.now() > end) {
         const holders = Array.isArray(metadata.finalizers)

@@ -156,7 +156,7 @@ async function run(flags: Flags): Promise<void> {
   process.exitCode = exitCodeFor(read, exitCodeOf(report, flags.failOn))
 }
 
-/** From the file, else from the mesh; a mesh that does not tell is no reason not to compare. */
+/** Recorded calls from the file, else from the mesh. Without any, the comparison continues. */
 async function callsOf(flags: Flags, mesh: MeshConfig): Promise<readonly ObservedCall[] | undefined> {
   if (flags.calls !== undefined) return callsIn(flags.calls)
   if (flags.filename.length === 0 || mesh.dialect === "istio") return undefined
@@ -169,7 +169,7 @@ async function callsOf(flags: Flags, mesh: MeshConfig): Promise<readonly Observe
   }
 }
 
-/** Of the workloads that change. */
+/** Recorded calls of the workloads that change. */
 function touchedBy(
   calls: readonly ObservedCall[],
   before: readonly PolicyDocument[],
@@ -178,7 +178,7 @@ function touchedBy(
   mesh: MeshConfig,
 ): Touched {
   const now = Math.floor(Date.now() / 1000)
-  // Pods that one thing runs were recorded as one.
+  // Calls to Pods with the same owner were recorded together.
   const changed = new Map(groups.flatMap(({ workloads }) => workloads.map(one => [lastingName(one), one] as const)))
   return new Map(
     [...changed].map(([name, workload]) => {
@@ -188,7 +188,7 @@ function touchedBy(
   )
 }
 
-/** Invariants that are broken or not decided after the change, except those that are there before it and broken already. */
+/** Invariants that are broken or undecided after the change, except those that exist and are broken before it. */
 function brokenBy(
   before: readonly PolicyDocument[],
   after: readonly PolicyDocument[],
@@ -218,7 +218,7 @@ function keyOf(rule: InvariantRule, { namespace, name }: ProofWorkload): string 
 export function exitCodeOf({ changes, undecided, invariants }: DiffReport, failOn: FailOn): number {
   if (invariants.some(({ verdict }) => verdict === "broken")) return EXIT.found
   if (changes.some(change => isWanted(change, failOn))) return EXIT.found
-  // What is not decided could be just what was asked about.
+  // An undecided part could be the part that was asked about.
   return undecided.length + invariants.length > 0 ? EXIT.undecided : EXIT.ok
 }
 
@@ -245,7 +245,7 @@ async function fromFiles(flags: Flags): Promise<Sets> {
   for (const [path, files] of [[from, before] as const, [to, after] as const]) {
     const isRead = ({ value }: { readonly value: unknown }) => mesh.dialect === "istio" && isMeshConfig(value)
     noteOthers({ ...files, others: files.others.filter(one => !isRead(one)) }, note)
-    // An empty folder is where a mesh begins, or ends; files without policies are something else than was meant.
+    // An empty folder is the state before or after a mesh. Files without policies are probably a mistake.
     if (!files.isEmpty) logIfUseless(path, files, log, "policy")
   }
   const policies = [...before.policies, ...after.policies]
@@ -256,7 +256,7 @@ async function fromFiles(flags: Flags): Promise<Sets> {
   return { before: before.policies, after: after.policies, workloads: read, mesh, log }
 }
 
-/** `beside`: files that may say of a Namespace whether Istio injects its proxy there. */
+/** `beside`: files that may contain Namespaces, which say whether Istio injects its proxy. */
 function workloadsOf(
   { others }: PolicyFiles,
   policies: readonly PolicyDocument[],
@@ -270,7 +270,7 @@ function workloadsOf(
   return workloadsIn(objects, names, namespace)
 }
 
-/** What changes at gateways and waypoints is not decided, whichever workloads were read. */
+/** Logs changes at gateways and waypoints, which are not decided, whichever workloads were read. */
 function logTargeting(
   before: Pick<PolicyFiles, "targeting">,
   after: Pick<PolicyFiles, "targeting">,
@@ -312,7 +312,7 @@ function againstCluster(flags: Flags): Promise<Sets> {
   })
 }
 
-/** Of the cluster. What is not modelled counts where a policy changes that could apply to it. */
+/** The workloads of the cluster. Unmodelled objects are logged only if a changed policy could apply to them. */
 async function placedWorkloads(
   session: Session,
   flags: Flags,

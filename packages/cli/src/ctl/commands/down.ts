@@ -48,7 +48,7 @@ async function run(data: string): Promise<void> {
   tell(`its state is kept in ${data}; start it again with \`merlonctl up\``)
 }
 
-/** The mesh has stopped, also if the disk is full and that cannot be recorded. */
+/** Ignores a failure to record the stop, for example on a full disk: the mesh has stopped anyway. */
 function noted(write: () => void): void {
   try {
     write()

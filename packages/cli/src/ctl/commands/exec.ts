@@ -47,7 +47,7 @@ async function run(word: string, program: string, args: readonly string[], flags
   const workload = workloadNamed(workloads, word, flags.namespace)
   const bootstrap = join(workloadFolder(data, workload), "bootstrap.yaml")
   const member = { mesh, instance: workload, place: workload.place, bootstrap }
-  // What a person set for xclient is meant for the one that they run here.
+  // Variables for xclient that the user set are meant for the xclient in this workload.
   const meant = Object.entries(process.env).filter(([name]) => name.startsWith("MERLON_XCLIENT_"))
   const env = childEnvironment(process.env, { ...Object.fromEntries(meant), ...memberEnvironment(member) })
   const xclient = findPrograms().merlond(["xclient", ...args])
@@ -55,7 +55,7 @@ async function run(word: string, program: string, args: readonly string[], flags
     program === "xclient"
       ? spawn(xclient.file, [...xclient.args], { env, stdio: "inherit", argv0: xclient.argv0 })
       : spawn(program, [...args], { env: withProxyEnvironment(env, workload.place), stdio: "inherit" })
-  // Signals of a terminal reach both processes; a signal that is sent only to us is forwarded.
+  // Signals of a terminal reach both processes. A signal that was sent only to us is forwarded.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const) {
     process.on(signal, () => {
       if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal)

@@ -100,9 +100,9 @@ Examples:
   merlonctl explain foo/httpbin -f policies -f pods.yaml --curl "curl -H 'x-tier: gold' http://httpbin.foo/get"
   merlonctl explain foo/httpbin -l app=httpbin -f policies --claim iss=https://issuer.example --claim sub=alice`
 
-/** As proxies create them. */
+/** The format of the ids that proxies create. */
 const DECISION_ID = /^[0-9a-f]{20}$/i
-/** Probably meant as a decision id: hexadecimal digits, cut off or with others added. */
+/** Probably meant as a decision id: hexadecimal digits, truncated or with extra ones. */
 const LIKE_DECISION_ID = /^(?=.*\d)[0-9a-f]{8,}$/i
 
 async function explain(word: string, flags: Flags): Promise<void> {
@@ -121,7 +121,7 @@ async function explain(word: string, flags: Flags): Promise<void> {
       `\`${workload}\` names no workload and no decision; pass a workload as \`NAMESPACE/NAME\` or \`NAME -n NAMESPACE\`, or the decision id in the header \`x-merlon-decision\` of a denied response (20 hexadecimal digits)`,
     )
   }
-  // Of files, one that they do not have is described by flags.
+  // With files, flags describe a workload that the files do not contain.
   const described = (workloads: readonly ProofWorkload[]): ProofWorkload => {
     const isThere = flags.filename.length === 0 || workloadsCalled(workload, workloads, undefined).length > 0
     const known = isThere ? workloadNamed(workload, workloads, undefined) : undefined
@@ -154,7 +154,7 @@ async function explain(word: string, flags: Flags): Promise<void> {
       flags.output === "json" ? JSON.stringify({ ...explanation, read }, undefined, 2) : explanationText(explanation),
     )
     if (!isComplete(read)) for (const line of inputLines(read)) note(line)
-    // A verdict of other policies than those in force is none.
+    // Without all policies, the verdict may differ from the enforced one.
     const code = { allow: EXIT.ok, deny: EXIT.found, depends: EXIT.undecided }[explanation.verdict]
     process.exitCode = isComplete(read) ? code : EXIT.undecided
   } catch (error) {
@@ -207,7 +207,7 @@ function headersOf(lines: readonly string[]): Record<string, string[]> {
   return Object.fromEntries(headers)
 }
 
-/** JSON if it is valid JSON, else text, as `jwt mint` has it. */
+/** Reads JSON if it is valid JSON, else text, like `jwt mint`. */
 function claimsOf(claims: readonly string[]) {
   return Object.fromEntries(
     claims.map(claim => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl get`: show objects, as the server's tables or as documents, once or as they change.
+// `merlonctl get`: shows objects as the server's tables or as documents, once or continuously.
 
 import { Command } from "commander"
 import { withSession } from "../connect.js"

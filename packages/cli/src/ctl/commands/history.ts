@@ -62,7 +62,7 @@ const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_
 function readMoment(text: string): number {
   const [, number, unit = ""] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
   const time = number === undefined ? Date.parse(text) : Date.now() - Number(number) * (UNITS[unit] ?? 0)
-  // A time without a zone would mean another one on each machine.
+  // A time without a zone would mean a different moment on each machine.
   const isZoned = number !== undefined || /(?:Z|[+-]\d\d:\d\d)$/.test(text)
   if (!Number.isFinite(time) || !isZoned)
     throw new InvalidArgumentError("must be a length of time as 24h or 7d, or a time as 2026-05-01T12:00:00Z")
@@ -95,7 +95,7 @@ interface ListedHistory {
 
 async function listed(session: Session, namespace: string | undefined, since?: number): Promise<ListedHistory> {
   const query = new URLSearchParams({ limit: "5000" })
-  // The API counts in whole units; what is too early is left out here.
+  // The API takes whole units. Entries that are too early are filtered here.
   if (since !== undefined) query.set("since", `${Math.max(1, Math.ceil((Date.now() - since) / 60_000))}m`)
   const { items, notes } = await observedList(session, { resource: "changes", namespace, query })
   const { enabled } = fieldsOf(notes.history)
@@ -144,7 +144,7 @@ async function verify(session: Session, namespace: string | undefined, flags: Fl
 
 async function compare(session: Session, namespace: string | undefined, flags: Flags): Promise<void> {
   if (flags.since === undefined) throw usageError("`--compare` needs `--since`, as `--since 24h`")
-  // Says where no history is kept, or no control plane answers.
+  // Fails if no history is kept or no control plane answers.
   await listed(session, namespace, flags.since)
   const [since, until] = [flags.since, flags.until ?? Date.now()].map(time => new Date(time).toISOString())
   const body = { spec: { since, ...(flags.until === undefined ? {} : { until }) } }
@@ -160,7 +160,7 @@ async function compare(session: Session, namespace: string | undefined, flags: F
     process.exitCode = EXIT.undecided
 }
 
-/** No time was left for it, which is an answer too. */
+/** A timeout is also an answer: undecided. */
 function undecided(error: unknown): object {
   if (!(error instanceof ApiError) || error.code !== 429) throw error
   return { status: { result: "undecided", groups: [], gaps: [error.message] } }

@@ -77,7 +77,7 @@ function nowSeconds(): number {
   return Math.floor(Date.now() / 1000)
 }
 
-/** What is proved of the policies that were kept, and a request for each thing that what was left out changes. */
+/** The proof about the converted policies, and one request for each difference that omitted parts make. */
 function provedLines(proof: ImportProof | undefined, names: MeshNames): readonly string[] {
   if (proof === undefined) return []
   const { diff, workloads, policies, unread } = proof

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl inject`: adds the proxy to Pods and workloads in files, as the webhook would. It contacts no cluster: for
-// reviews, for repositories, and where webhooks are not wanted.
+// `merlonctl inject`: adds the proxy to Pods and workloads in files, as the webhook would. It contacts no cluster. For
+// reviews, repositories, and clusters without webhooks.
 
 import { type InjectionOptions, injectTemplate } from "@merlon/control/admission"
 import { meshNames } from "@merlon/policy/mesh"

@@ -34,7 +34,7 @@ Examples:
   merlonctl install -f values.yaml --dry-run=server`,
     )
     .action((flags: Flags) =>
-      // What is installed is what flags say, whatever mesh the cluster has already.
+      // Flags alone name the mesh to install, even if the cluster already has another one.
       withSession({ ...DEFAULT_MESH, ...flags }, async session => {
         const installed = await findInstalled(session)
         rejectHelmRelease(installed, session, "upgrade")
@@ -92,7 +92,7 @@ async function run(session: Session, flags: Flags, given: readonly unknown[]): P
   ]
   for (const object of objects) {
     const resource = await session.catalog.ofDocument(object.apiVersion, object.kind)
-    // The control plane fills in fields of its own; what stands here is the installer's.
+    // The control plane fills in some fields. All fields here belong to the installer.
     const options = { dryRun: flags.dryRun, forceConflicts: true }
     const { change } = await applyObject(session.api, resource, object, object.metadata.namespace, options)
     const dry = flags.dryRun === "none" ? "" : ` (${flags.dryRun === "server" ? "server " : ""}dry run)`
@@ -108,7 +108,7 @@ function withNote(session: Session, object: AnyObject, kept: string): AnyObject 
   return { ...object, metadata: { ...object.metadata, annotations: { [valuesAnnotation(session)]: kept } } }
 }
 
-/** Later ones win, field by field. */
+/** Merges values field by field. Later ones win. */
 function merged(given: readonly unknown[]): unknown {
   let result: unknown = {}
   for (const one of given) result = over(result, one)

@@ -80,7 +80,7 @@ async function join(text: string, flags: JoinFlags): Promise<void> {
   } finally {
     client.close()
   }
-  // Before anything else is written: the invitation is used up by now.
+  // Written before everything else, because the invitation is already used up.
   keepCredentials(joinPath(folder, "state"), { certificateChain, privateKey })
   writePrivateFile(folder, "root.pem", trustBundle)
   const place = { controlPlane, ...(serverName === undefined ? {} : { serverName }), ...flags }

@@ -79,7 +79,7 @@ async function keygen({ alg, kid: asked, out, format, force, output }: KeygenFla
   tell(`next: \`merlonctl jwt mint --key ${files.privateKey}${withKid} --iss ISSUER --sub SUBJECT\``)
 }
 
-/** Never readable by others, not even for a moment. */
+/** Writes a file that others can never read, not even for a moment. */
 function writePrivate(file: string, text: string): void {
   if (existsSync(file)) chmodSync(file, 0o600)
   writeFileSync(file, text, { mode: 0o600 })

@@ -70,13 +70,13 @@ async function serve(flags: Flags): Promise<void> {
     line => server.receive(line),
     () => server.tooLong(MAX_LINE),
   )
-  for await (const chunk of process.stdin as AsyncIterable<Buffer>) lines.add(chunk) // no encoding is set, so bytes
+  for await (const chunk of process.stdin as AsyncIterable<Buffer>) lines.add(chunk) // bytes, because no encoding is set
   lines.end()
   await server.finished()
 }
 
 function rootsOf(given: readonly string[]): readonly string[] {
-  // A desktop program starts its servers in the root folder; users do not mean to share the whole disk.
+  // Desktop programs start their servers in the root folder. Users do not mean to share the whole disk.
   if (given.length === 0 && resolve(".") === resolve("/"))
     throw usageError("say which folder questions may read: `--root FOLDER`")
   return (given.length === 0 ? ["."] : given).map(folder => {

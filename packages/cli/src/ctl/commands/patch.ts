@@ -71,7 +71,7 @@ async function run(session: Session, kind: string, name: string | undefined, fla
   const { resource, namespace } = target
   const path = pathOf(resource, target, {})
   try {
-    const before = (await session.api.request({ method: "GET", path })) as AnyObject // the server's own object
+    const before = (await session.api.request({ method: "GET", path })) as AnyObject // an object from the server
     const dryRun = flags.dryRun === "none" ? undefined : "All"
     const after = (await session.api.request({
       method: "PATCH",
@@ -82,7 +82,7 @@ async function run(session: Session, kind: string, name: string | undefined, fla
       ),
       body: patch,
       contentType: CONTENT_TYPES[flags.type],
-    })) as AnyObject // as above
+    })) as AnyObject // an object from the server
     const label = `${kindName(resource)}/${after.metadata.name}`
     if (flags.output === "json" || flags.output === "yaml") {
       print(formatObject(flags.output, withoutManagedFields(after)))

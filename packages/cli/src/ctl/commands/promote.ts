@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl promote`: enforces a policy in shadow mode, after showing what that changes.
+// `merlonctl promote`: enforces a policy that is in shadow mode, after showing the effect.
 
 import { createInterface } from "node:readline/promises"
 import { callersAmong, diffSets } from "@merlon/policy/proof"

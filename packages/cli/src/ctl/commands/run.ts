@@ -82,14 +82,14 @@ async function run(name: string, command: readonly string[], flags: RunFlags): P
     labels: label,
     command,
     cwd: process.cwd(),
-    // Programs are found where the person who types finds them.
+    // Programs are found through the user's PATH.
     env: { PATH: process.env.PATH ?? "", ...variables(env) },
   })
   await changeRuns(data, runs => withRun(runs, spec))
   tell(`starting ${name} in ${spec.namespace}`)
   const { phase: outcome, why } = await awaitRun(data, spec)
   if (outcome === "failed") {
-    // Nothing that does not run is tried again with every start.
+    // A run that failed is removed, so that the next start does not retry it.
     await changeRuns(data, runs => runs.filter(other => digestOf(other) !== digestOf(spec)))
     throw new CommandError("program-failed", `\`${name}\` does not run: ${visibleLines(why ?? "")}`)
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl test generate`: writes the cases that policy tests lack, for regions of the decision that no case covers.
+// `merlonctl test generate`: writes missing cases of policy tests, for regions of the decision that no case covers.
 
 import { access, writeFile } from "node:fs/promises"
 import { casesIn, generatedTest, regionCoverage, runTests } from "@merlon/policy/policy-tests"
@@ -47,7 +47,8 @@ async function run(paths: readonly string[], flags: Flags): Promise<void> {
     const regions = regionCoverage(test, documents, mesh, now, runTests(test, documents, mesh, now))
     return { file, test, regions }
   })
-  // Two files may test the same policies: what one of them touches is missing in none, and what is missing is written once.
+  // Two files may test the same policies. A region that one file covers is missing in none, and a missing one is
+  // written once.
   const had = new Set(
     covered.flatMap(({ regions }) => regions.flatMap(({ region, touched }) => (touched > 0 ? [region.id] : []))),
   )

@@ -52,7 +52,7 @@ Examples:
   merlonctl test policies --watch
   merlonctl test generate policies`
 
-/** `reading` gets the files and folders that count before they are read, so that a watch misses no change. */
+/** `reading` gets the relevant files and folders before they are read, so that a watch misses no change. */
 async function once(
   paths: readonly string[],
   flags: Flags,
@@ -95,7 +95,7 @@ async function run(
   return { runs, read: log.of(policies.size, workloads) }
 }
 
-/** The cases and invariants that are meant. */
+/** The selected cases and invariants. */
 function chosen(test: PolicyTestFile, file: string, filter: string): PolicyTestFile {
   if (file.includes(filter)) return test
   const meant = <T extends { readonly name: string }>(some: readonly T[]): T[] =>
@@ -104,7 +104,7 @@ function chosen(test: PolicyTestFile, file: string, filter: string): PolicyTestF
   return { ...test, cases: meant(test.cases), invariants: { never: meant(never), always: meant(always) } }
 }
 
-/** One run at a time; what changes meanwhile makes one more. */
+/** Runs one at a time. Changes during a run cause one more run. */
 async function keepRunning(paths: readonly string[], flags: Flags): Promise<void> {
   let running: Promise<void> | undefined
   let again = false

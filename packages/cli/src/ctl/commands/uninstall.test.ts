@@ -52,7 +52,7 @@ it("releases captured Services only after the control plane is gone", async () =
   expect(await targetPort()).toContain(`"targetPort": 8080`)
 })
 
-it("removes the authorizer in whatever namespace it was installed", async () => {
+it("removes the authorizer from any namespace", async () => {
   const file = join(folder, "authorizer.yaml")
   const spaces = ["merlon-system", "edge"].map(name => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } }))
   const objects = installManifests(readValues("1", { authorizer: { enabled: true, namespace: "edge" } }))

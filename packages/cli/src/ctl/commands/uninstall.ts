@@ -43,9 +43,9 @@ async function run(session: Session, flags: Flags): Promise<void> {
   }
   rejectHelmRelease(await findInstalled(session), session, "uninstall")
   const { mesh, domain } = session.names
-  // Whatever the values were: everything that any of them would have made.
+  // All objects that any values could have created, because the values are unknown.
   const objects = installManifests(valuesOf([{ mesh, domain, dashboards: { enabled: true } }]))
-  // Last made, first gone: the webhooks. The namespace is the last.
+  // Reverse order of creation: the webhooks first, the namespace last.
   for (const object of [...objects].reverse()) {
     if (object.kind === "Namespace") continue
     await remove(session, await session.catalog.ofDocument(object.apiVersion, object.kind), object.metadata)
@@ -97,7 +97,7 @@ async function remove(session: Session, resource: Resource, { name, namespace }:
 
 async function list(session: Session, resource: Resource, labelSelector?: string): Promise<readonly AnyObject[]> {
   const path = pathOf(resource, {}, { labelSelector })
-  return listOf(fieldsOf(await session.api.request({ method: "GET", path })).items) as readonly AnyObject[] // a list's items
+  return listOf(fieldsOf(await session.api.request({ method: "GET", path })).items) as readonly AnyObject[] // the items of a list
 }
 
 async function removeEverywhere(session: Session, apiVersion: string, kind: string, labels: string): Promise<void> {
@@ -114,7 +114,7 @@ async function removeAuthorizers(session: Session): Promise<void> {
   await removeEverywhere(session, "v1", "ServiceAccount", labels)
 }
 
-/** The root certificates that every namespace was given. */
+/** Removes the root certificates that the control plane wrote to every namespace. */
 async function removeBundles(session: Session): Promise<void> {
   const name = componentNames(session.names).trustBundle
   const configMaps = await session.catalog.ofDocument("v1", "ConfigMap")
@@ -124,7 +124,7 @@ async function removeBundles(session: Session): Promise<void> {
   }
 }
 
-/** Capture by Service pointed them at xserver, which Pods started from now on do not have. */
+/** Restores Services that capture pointed at xserver, which new Pods will not have. */
 async function restoreServices(session: Session): Promise<void> {
   const services = await session.catalog.ofDocument("v1", "Service")
   for (const object of await list(session, services)) {
@@ -139,7 +139,7 @@ async function restoreServices(session: Session): Promise<void> {
   }
 }
 
-/** The webhook of a control plane that has just gone may be asked a little longer than it answers. */
+/** Retries while the API server still calls the webhook of a control plane that has just been removed. */
 async function patiently(request: () => Promise<unknown>): Promise<void> {
   const until = Date.now() + WEBHOOK_GOES_MS
   for (;;) {

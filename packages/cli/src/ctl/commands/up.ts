@@ -36,7 +36,7 @@ export interface UpFlags extends DataFlags, LayoutRequest {
   readonly detach: boolean
 }
 
-/** A second Ctrl-C within this time is the same one: npm hands it on once more. */
+/** A second Ctrl-C within this time counts as the same one, because npm forwards it once more. */
 const SAME_SIGNAL_MS = 1_000
 
 const port = whole(1, 65_535)
@@ -98,12 +98,12 @@ async function run(given: UpFlags, command: Command): Promise<void> {
   const file = given.file === undefined ? undefined : readMeshFile(given.file, process.env.PATH ?? "")
   const named = withKnownNames(given, command, data)
   const flags = file === undefined ? named : { ...named, samples: named.samples && file.samples }
-  // A name that cannot be used is said before anything starts.
+  // An invalid name is reported before anything starts.
   meshNames(flags)
   if (file !== undefined) {
     prepareData(data)
     await replaceRuns(data, file.runs)
-    // A mesh that runs needs no second supervisor; it takes what the file says.
+    // A running mesh needs no second supervisor. It takes over the contents of the file.
     if (lockHolder(data) !== undefined) return finish(file, data, programs)
   }
   if (!flags.detach)
@@ -121,7 +121,7 @@ async function run(given: UpFlags, command: Command): Promise<void> {
   tell(`It runs in the background; \`${typed(programs)} down\` stops it.`)
 }
 
-/** What the file says beyond starting: waits for what runs, then applies. */
+/** Does what the file contains beyond the start: waits for its programs, then applies its documents. */
 async function finish({ runs, apply }: MeshFile, data: string, programs: Programs): Promise<void> {
   const outcomes = await Promise.all(runs.map(async spec => ({ spec, ...(await awaitRun(data, spec)) })))
   for (const { key, phase } of outcomes) if (phase === "ready") tell(`${key} ready`)
@@ -138,7 +138,7 @@ async function finish({ runs, apply }: MeshFile, data: string, programs: Program
   if (status !== 0) throw new CommandError("rejected", "not everything that the file names could be applied")
 }
 
-/** A mesh keeps its name: what is stored is called by it. */
+/** Uses the stored name of the mesh, because its stored objects contain it. */
 function withKnownNames(flags: UpFlags, command: Command, data: string): UpFlags {
   const before = readRecord(data)
   if (before === undefined) return flags
@@ -152,7 +152,7 @@ function withKnownNames(flags: UpFlags, command: Command, data: string): UpFlags
   return { ...flags, mesh: before.mesh, domain: before.domain }
 }
 
-/** In the foreground, for a person. */
+/** Runs in the foreground, for a user. */
 async function stand(flags: UpFlags, data: string, programs: Programs, file?: MeshFile): Promise<void> {
   const began = Date.now()
   const progress = consoleProgress()
@@ -170,7 +170,7 @@ async function stand(flags: UpFlags, data: string, programs: Programs, file?: Me
   }
 }
 
-/** In the background: the parent shows what happens, the log keeps it. */
+/** Runs in the background: the parent shows the progress, and the log keeps it. */
 async function supervise(flags: UpFlags, data: string, programs: Programs): Promise<void> {
   const written = consoleProgress()
   const progress: Progress = event => {
@@ -190,12 +190,12 @@ async function supervise(flags: UpFlags, data: string, programs: Programs): Prom
   }
 }
 
-/** Returns whether a signal has asked us to stop. */
+/** Returns a function that tells whether a signal has asked us to stop. */
 function stopOnSignals(mesh: LocalMesh, progress: Progress): () => boolean {
   let asked: number | undefined
   const stop = (): void => {
     const now = Date.now()
-    // Asked again, it does not wait any longer; what still runs ends with its supervisor.
+    // A second signal exits at once. Processes that still run end with their supervisor.
     if (asked !== undefined && now - asked > SAME_SIGNAL_MS) process.exit(1)
     if (asked !== undefined) return
     asked = now

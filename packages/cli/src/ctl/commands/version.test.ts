@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `npx vitest run -u` writes the files anew.
+// `npx vitest run -u` rewrites the files.
 
 import { expect, it } from "vitest"
 import { versionJson, versionText } from "./version.js"

@@ -22,10 +22,10 @@ interface Versions {
   readonly client: string
   readonly node: string
   readonly platform: string
-  /** Of the cluster's API server. */
+  /** The version of the cluster's API server. */
   readonly server?: string
   readonly controlPlane?: string
-  /** How many proxies there are of each. */
+  /** The number of proxies per version. */
   readonly proxies?: Readonly<Record<string, number>>
 }
 
@@ -48,7 +48,7 @@ async function run(flags: Flags): Promise<void> {
   print(flags.output === "json" ? versionJson(versions) : versionText(versions))
 }
 
-/** What cannot be asked is left out, and why is said beside. */
+/** Versions that are not available are omitted, and the reason is printed. */
 async function served(flags: Flags): Promise<Omit<Versions, "client" | "node" | "platform">> {
   try {
     return await withSession(flags, async session => {

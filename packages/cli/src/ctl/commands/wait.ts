@@ -76,7 +76,7 @@ async function fulfilled(session: Session, target: Target, goal: Goal, timeoutMs
     if (object === undefined && goal.kind === "delete") return "is gone"
     if (object !== undefined && goal.kind === "delete") last = "it is still there"
     if (object !== undefined && goal.kind === "condition") {
-      // Our own words know when waiting is in vain, and which generation they are about.
+      // Conditions of our own kinds name their generation, and reasons for which waiting is pointless.
       if (goal.type === "Ready" && goal.status === "True" && isOurs(target.resource, session)) {
         return await named(label, () =>
           awaitReady(session, writtenOf(target.resource, object), Math.max(0, end - Date.now())),
@@ -97,7 +97,7 @@ async function fulfilled(session: Session, target: Target, goal: Goal, timeoutMs
   }
 }
 
-/** Which of those that are waited for it is. */
+/** Adds the target to errors of a wait. */
 async function named<T>(label: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -108,9 +108,9 @@ async function named<T>(label: string, work: () => Promise<T>): Promise<T> {
 
 async function existing(session: Session, { resource }: Target, path: string): Promise<AnyObject | undefined> {
   try {
-    return (await session.api.request({ method: "GET", path })) as AnyObject // the server's own object
+    return (await session.api.request({ method: "GET", path })) as AnyObject // an object from the server
   } catch (error) {
-    // Nothing of a kind that is not served was ever there, so it is not gone either: it may be another cluster.
+    // A kind that is not served never had objects, so none was deleted: it may be the wrong cluster.
     if (isUnknownKind(error)) throw unknownKind(resource, session.names)
     if (error instanceof ApiError && error.reason === "NotFound") return undefined
     throw error
@@ -120,7 +120,7 @@ async function existing(session: Session, { resource }: Target, path: string): P
 interface Said {
   readonly status: string
   readonly message: string
-  /** False where it says that it is about an earlier generation of the object. */
+  /** False if the condition is about an earlier generation of the object. */
   readonly isCurrent: boolean
 }
 

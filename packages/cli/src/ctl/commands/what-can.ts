@@ -49,7 +49,7 @@ async function run(word: string, flags: Flags): Promise<void> {
     callers: callersAmong(workloads, mesh),
     reaches: certificate?.certificate,
   }
-  // Of files `-n` is the namespace of what names none; of a cluster the one that is asked about.
+  // With files, `-n` is the namespace of documents that name none. With a cluster, it is the namespace to query.
   const near = (place: string): boolean => flags.filename.length > 0 || (flags.namespace ?? place) === place
   const reached = workloads
     .filter(({ namespace }) => near(namespace))

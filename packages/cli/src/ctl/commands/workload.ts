@@ -49,7 +49,7 @@ interface AddFlags extends ClusterFlags, ProxyPlace {
   readonly output?: OutputFormat
 }
 
-/** The shortest that Kubernetes grants. */
+/** The shortest lifetime that Kubernetes grants. */
 const MIN_TTL_MS = 600_000
 
 function addCommand(): Command {
@@ -131,7 +131,7 @@ function listCommand(): Command {
 async function list(session: Session, flags: ListFlags): Promise<void> {
   const namespace = flags.allNamespaces ? undefined : session.namespace
   const path = pathOf(PODS, { namespace }, { labelSelector: flags.selector })
-  const { items } = (await session.api.request({ method: "GET", path })) as { items?: AnyObject[] | null } // a list
+  const { items } = (await session.api.request({ method: "GET", path })) as { items?: AnyObject[] | null } // from the server
   const pods = (items ?? [])
     .map(item => ({ ...item, apiVersion: "v1", kind: "Pod" }))
     .filter(pod => isDeclared(pod, session.names))
@@ -192,7 +192,7 @@ async function remove(session: Session, name: string, flags: RemoveFlags): Promi
     if (flags.ignoreNotFound) return
     throw await notFound(session, PODS, name, namespace)
   }
-  // Fail closed: what an orchestrator runs is not ours to remove.
+  // Fail closed: Pods of an orchestrator must not be removed here.
   if (!isDeclared(pod, session.names)) {
     throw new CommandError(
       "name-taken",

@@ -13,7 +13,7 @@ beforeAll(async () => {
   root = treeOf(await programFor("*"))
 })
 
-/** Asks a real bash what it would offer. */
+/** The completions that a real bash offers. */
 function offered(...words: readonly string[]): readonly string[] {
   const quoted = words.map(word => `'${word}'`).join(" ")
   const script = `${bashCompletion(root)}

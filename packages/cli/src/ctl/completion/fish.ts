@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completion for fish: one line for each thing that can be completed.
+// Completion for fish: one line for each command, flag or value.
 
 import { type Flag, type Node, nodesOf } from "./tree.js"
 
@@ -22,7 +22,7 @@ function linesOf(node: Node): readonly string[] {
   ]
 }
 
-/** All words on the way were typed, and none of those below. */
+/** All words of the path were typed, and none of its children. */
 function condition({ path, children }: Node): string {
   const seen = path
     .split(" ")

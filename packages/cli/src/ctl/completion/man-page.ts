@@ -4,7 +4,7 @@
 import type { Argument, Command, Option } from "commander"
 import { EXIT_CODES } from "../../errors.js"
 
-/** The page of a program in section 1. */
+/** The man page of a program, in section 1. */
 export function manPage(program: Command): string {
   const name = program.name()
   return `${[

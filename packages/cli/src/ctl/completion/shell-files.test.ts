@@ -13,7 +13,7 @@ beforeAll(async () => {
 
 const file = (end: string): string => files.find(({ path }) => path.endsWith(end))?.text ?? ""
 
-/** As a reader sees it, on one line. */
+/** The text of a page as readers see it, on one line. */
 function rendered(page: string): string {
   const { stdout, stderr } = spawnSync("groff", ["-man", "-ww", "-Tutf8", "-P-c", "-rLL=200n"], {
     input: page,

@@ -5,25 +5,25 @@ import { KINDS } from "@merlon/policy/resources"
 import type { Argument, Command, Option } from "commander"
 
 export interface Node {
-  /** The words that lead here: `merlonctl jwt mint`. */
+  /** The words of the command: `merlonctl jwt mint`. */
   readonly path: string
   readonly summary: string
   readonly children: readonly Node[]
   readonly flags: readonly Flag[]
-  /** What the first argument can be. */
+  /** Possible values of the first argument. */
   readonly words: readonly string[]
 }
 
 export interface Flag {
-  /** `-f` and `--filename`. */
+  /** For example `-f` and `--filename`. */
   readonly names: readonly string[]
   readonly summary: string
   readonly takes: "nothing" | "file" | "word"
-  /** Where it takes one of a few words. */
+  /** The values of a flag that takes one of a few words. */
   readonly choices: readonly string[]
 }
 
-/** Those that people look at, besides ours. */
+/** Common kinds of Kubernetes, in addition to ours. */
 const PLATFORM_KINDS = ["configmaps", "deployments", "namespaces", "pods", "secrets", "serviceaccounts", "services"]
 const FILES = /^<(file|path|folder)>$/
 

@@ -15,14 +15,14 @@ const run = promisify(execFile)
 
 interface Entry {
   readonly mode: string
-  /** The name of its content. */
+  /** The id of its content. */
   readonly object: string
-  /** In bytes; 0 of a submodule. */
+  /** In bytes; 0 for a submodule. */
   readonly size: number
   readonly name: string
 }
 
-/** Of all manifests together. */
+/** The limit for all manifests together. */
 const MAX_BYTES = 512 << 20
 const LINK = "120000"
 const SUBMODULE = "160000"
@@ -34,10 +34,10 @@ export class GitRevision {
   readonly #skip: (what: string) => void
   readonly #seen = new Set<string>()
 
-  /** `asked` is `REVISION:PATH`; `kinds`: what a file of another name may hold that has to be told. */
+  /** `asked` is `REVISION:PATH`. `kinds`: files with other names that contain these kinds are reported as skipped. */
   constructor(asked: string, kinds: readonly string[], skip: (what: string) => void) {
     const revision = asked.slice(0, asked.indexOf(":"))
-    // A revision that begins with a dash would be an option; none does.
+    // A revision that begins with a dash would be read as an option. None does.
     if (revision.startsWith("-")) throw new CommandError("usage", `\`${revision}\` is no revision`)
     this.#asked = asked
     this.#revision = revision
@@ -45,7 +45,7 @@ export class GitRevision {
     this.#skip = skip
   }
 
-  /** A file, or the manifests below a folder. */
+  /** The text of a file, or of the manifests in a folder. */
   texts(): Promise<readonly SourceText[]> {
     return this.#texts(this.#asked.slice(this.#revision.length + 1))
   }
@@ -96,13 +96,13 @@ export class GitRevision {
     })
   }
 
-  /** Texts that hold what a manifest would. */
+  /** Files with other names that contain a manifest. */
   async #otherNames(path: string): Promise<readonly string[]> {
     const found = await this.#textsWith(kindPattern(this.#kinds), path)
     return found.filter(name => !isManifestName(name) && !isPage(name))
   }
 
-  /** The same of what git takes for no text, as UTF-16. */
+  /** The same for files that git considers binary, such as UTF-16. */
   async #binaries(path: string, entries: readonly Entry[]): Promise<readonly string[]> {
     const others = entries.filter(
       ({ mode, size, name }) =>
@@ -119,7 +119,7 @@ export class GitRevision {
 
   async #textsWith(pattern: string, path: string): Promise<readonly string[]> {
     const args = ["grep", "-I", "-l", "-z", "-E", pattern, this.#revision, "--"]
-    // Exit code 1: there is none.
+    // Exit code 1 means no match.
     const found = await this.#git(...args, ...(path === "" ? [] : [path])).catch((error: unknown) => {
       if (error instanceof GitError && error.gitExitCode === 1) return ""
       throw error
@@ -130,7 +130,7 @@ export class GitRevision {
       .filter(name => name !== "")
   }
 
-  /** By object, from one process: one for each file would take minutes in a large repository. */
+  /** Contents by object id, read by one process: one for each file would take minutes in a large repository. */
   async #contents(objects: readonly string[]): Promise<ReadonlyMap<string, Buffer>> {
     if (objects.length === 0) return new Map()
     const asked = [...new Set(objects)].map(object => `${object}\n`).join("")
@@ -151,15 +151,15 @@ export class GitRevision {
 
   async #bytesOf(input: string, ...args: string[]): Promise<Buffer> {
     try {
-      // A path is a path: git would read `:(top)secrets` as one from the top of the repository.
+      // Paths are literal: git would otherwise read `:(top)secrets` as a path from the top of the repository.
       const env = { ...process.env, GIT_LITERAL_PATHSPECS: "1" }
       const running = run("git", args, { maxBuffer: MAX_BYTES, encoding: "buffer", env })
-      // Git may end before it has read everything; what it says then is its exit code.
+      // Git may exit before it has read everything. Its exit code then reports the reason.
       running.child.stdin?.on("error", () => {})
       running.child.stdin?.end(input)
       return (await running).stdout
     } catch (error) {
-      const { stderr, message, code } = error as GitFailure // what execFile throws
+      const { stderr, message, code } = error as GitFailure // execFile throws this
       throw new GitError(
         `there is no \`${this.#asked}\`, as a file or in git: ${String(stderr ?? message).trim()}`,
         code,
@@ -168,14 +168,14 @@ export class GitRevision {
   }
 }
 
-/** As `cat-file --batch` writes them: `OBJECT TYPE SIZE`, a new line, the content, a new line. */
+/** Parses the output of `cat-file --batch`: `OBJECT TYPE SIZE`, a newline, the content, a newline. */
 function contentsIn(output: Buffer): ReadonlyMap<string, Buffer> {
   const contents = new Map<string, Buffer>()
   for (let at = 0; at < output.length; ) {
     const end = output.indexOf(10, at)
     const [object = "", , size] = output.toString("latin1", at, end).split(" ")
     const length = Number(size)
-    // Fail closed: a manifest that were left out would be missing from the answer.
+    // Fail closed: without this manifest the answer would be about less than the input.
     if (end < 0 || !Number.isInteger(length)) throw new GitError(`git cannot read the object ${object}`, undefined)
     contents.set(object, output.subarray(end + 1, end + 1 + length))
     at = end + 1 + length + 1

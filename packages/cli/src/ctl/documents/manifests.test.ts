@@ -10,7 +10,7 @@ import { readSources } from "./sources.js"
 const read = (text: string) => readManifests([{ name: "a.yaml", text }], meshNames(), "default")
 const HEAD = "apiVersion: security.merlon.dev/v1alpha3\nkind: AuthorizationPolicy\nmetadata: {name: p}\n"
 
-it("shows a mistake where it was written, in the order of the file", () => {
+it("shows errors at their positions, in the order of the file", () => {
   const { manifests, errors } = read(`${HEAD}spec:\n  action: ALOW\n  ruels: []\n`)
   expect(manifests).toEqual([])
   expect(errors).toEqual([
@@ -30,12 +30,12 @@ it("points under wide characters and into long lines", () => {
   expect(line.length).toBeLessThan(200)
 })
 
-it("lets nothing of the file reach the terminal that would paint on it", () => {
+it("removes terminal control characters of the file", () => {
   const { errors } = read(`${HEAD}spec: {"\\e[31mx": 1, "\u202Eevil": 2}\n`)
   for (const hidden of ["\u001b", "\u202e"]) expect(errors.join("")).not.toContain(hidden)
 })
 
-it("hands other kinds on as they are, and reads on after a mistake", () => {
+it("passes other kinds on unchanged, and reads on after an error", () => {
   const { manifests, errors } = read(
     `${HEAD}spec: {x: 1}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {a: b}\n---\n${HEAD}spec: {}\n`,
   )
@@ -46,7 +46,7 @@ it("hands other kinds on as they are, and reads on after a mistake", () => {
   ])
 })
 
-it("tells warnings without rejecting", () => {
+it("reports warnings without rejecting", () => {
   const { manifests, warnings } = read(
     "apiVersion: security.merlon.dev/v1alpha3\nkind: PeerAuthentication\nmetadata: {name: p}\n",
   )
@@ -75,7 +75,7 @@ describe("rejects", () => {
   })
 })
 
-describe("what -f names", () => {
+describe("the argument of -f", () => {
   let folder = ""
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), "merlonctl-"))
@@ -100,11 +100,11 @@ describe("what -f names", () => {
     ["nothing", [], /say what to read/],
     ["what is not there", ["none.yaml"], /there is no `.*none.yaml`/],
     ["standard input twice", ["-", "-"], /once/],
-  ])("is rejected where it is %s", async (_, paths, message) => {
+  ])("is rejected if it is %s", async (_, paths, message) => {
     await expect(texts(paths)).rejects.toThrow(message)
   })
 
-  it("is rejected where it is empty or far away", async () => {
+  it("is rejected if it is empty or remote", async () => {
     mkdirSync(join(folder, "empty"))
     await expect(texts(["empty"])).rejects.toThrow(/`-R` looks into its folders/)
     await expect(readSources(["https://a.example/x.yaml"], false)).rejects.toThrow(/is not fetched/)

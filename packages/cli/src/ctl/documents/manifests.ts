@@ -17,13 +17,13 @@ import type { SourceText } from "./sources.js"
 
 export interface Manifest {
   readonly object: AnyObject
-  /** The file it stands in, for messages. */
+  /** The file, for messages. */
   readonly source: string
 }
 
 export interface Manifests {
   readonly manifests: readonly Manifest[]
-  /** Ready to be told, each with its place. */
+  /** Complete messages, each with its position. */
   readonly errors: readonly string[]
   readonly warnings: readonly string[]
 }
@@ -37,7 +37,7 @@ export function readManifests(sources: readonly SourceText[], names: MeshNames, 
   for (const { name, text } of sources) {
     const show = (finding: DocumentError | Warning): string => showFinding(name, text, finding)
     for (const read of readDocuments(text, names, { namespace, maxCharacters: MAX_CHARACTERS })) {
-      // Tests stand beside policies and are for `merlonctl test`, not for the cluster.
+      // Policy tests may be among the policies, but are for `merlonctl test` and not for the cluster.
       if (isPolicyTest(read.value)) continue
       if (isOurs(read, names)) {
         errors.push(...[...read.errors].sort(byPlace).map(show))
@@ -55,13 +55,13 @@ export function readManifests(sources: readonly SourceText[], names: MeshNames, 
   return { manifests, errors, warnings }
 }
 
-/** By its group: a kind that is misspelt there is ours to complain about. */
+/** Whether we validate it. The group decides, so that a misspelt kind in our group is an error. */
 function isOurs({ value }: ReadDocument, { securityGroup, networkingGroup }: MeshNames): boolean {
   const group = textOf(fieldsOf(value).apiVersion)?.split("/")[0]
   return group === securityGroup || group === networkingGroup
 }
 
-/** The object, or what it lacks. */
+/** The object, or an error message. */
 function objectOf(value: unknown): AnyObject | string {
   const { apiVersion, kind, metadata } = fieldsOf(value)
   if (typeof apiVersion !== "string" || apiVersion === "") return "a document has no `apiVersion`; write it, as `v1`"
@@ -73,15 +73,15 @@ function objectOf(value: unknown): AnyObject | string {
       : `a ${kind} has \`metadata.generateName\`, which cannot be applied; give it a name`
   }
   if (namespace !== undefined && typeof namespace !== "string") return `the namespace of ${kind} \`${name}\` is no text`
-  return value as AnyObject // by the checks above
+  return value as AnyObject // checked above
 }
 
-/** In the order of the file. */
+/** Sorts by position in the file. */
 function byPlace({ position: a }: DocumentError | Warning, { position: b }: DocumentError | Warning): number {
   return (a?.line ?? 0) - (b?.line ?? 0) || (a?.column ?? 0) - (b?.column ?? 0)
 }
 
-/** With its place, and the line it is about. */
+/** A message with its position and the source line. */
 export function showFinding(file: string, text: string, { position, message }: DocumentError | Warning): string {
   const place = position === undefined ? file : `${file}:${position.line}:${position.column}`
   return `${place}: ${message}\n${pointAt(text, position)}`

@@ -8,7 +8,7 @@ import { CommandError, usageError } from "../exit.js"
 import { readText, standardInput } from "../read-text.js"
 
 export interface SourceText {
-  /** For messages. */
+  /** The name in messages. */
   readonly name: string
   readonly text: string
 }
@@ -39,7 +39,7 @@ async function filesOf(path: string, recursive: boolean): Promise<readonly strin
     throw usageError(`\`${path}\` is not fetched; look at it first, then \`curl -fsS ${path} | merlonctl apply -f -\``)
   }
   const found = await stat(path).catch(() => undefined)
-  // What is wrong with a file is told when it is read.
+  // Errors of a file are reported when it is read.
   if (found?.isDirectory() !== true) return [path]
   const { manifests } = await filesIn(path, { recursive })
   if (manifests.length > 0) return manifests
@@ -50,11 +50,11 @@ async function filesOf(path: string, recursive: boolean): Promise<readonly strin
 }
 
 export interface FolderFiles {
-  /** Those that hold documents, by their names. */
+  /** Files whose names say that they contain documents. */
   readonly manifests: readonly string[]
-  /** All others. */
+  /** All other files. */
   readonly others: readonly string[]
-  /** Links that lead nowhere. */
+  /** Broken symlinks. */
   readonly broken: readonly string[]
 }
 
@@ -63,7 +63,7 @@ export interface FolderOptions {
   readonly enters?: (folderName: string) => boolean
 }
 
-/** In the order of their names. Linked folders are entered as others are; each folder once, so that a circle ends. */
+/** Sorted by name. Symlinked folders are entered too, but each folder only once, so that cycles end. */
 export async function filesIn(
   folder: string,
   { recursive, enters = () => true }: FolderOptions,

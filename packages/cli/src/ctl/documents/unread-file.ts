@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a file that is skipped because of its name contains a manifest. Pages that only show manifests do not count.
+// Whether a file that is skipped because of its name contains a manifest. Pages with examples of manifests do not
+// count.
 
 import { open } from "node:fs/promises"
 import { checkInBounds } from "../confinement.js"
@@ -9,18 +10,18 @@ const PACKED = /\.(zip|tar|tgz|tar\.\w+|(ya?ml|json)\.(gz|bz2|xz|zst|lz4|br|enc|
 /** No manifest is longer. */
 export const MOST = 16 << 20
 
-/** As extended regular expressions of POSIX have it, for git. */
+/** As POSIX extended regular expressions, for git. */
 export const kindPattern = (kinds: readonly string[]): string =>
   `kind["']?[[:space:]]*:[[:space:]]*["']?(${kinds.join("|")})`
 
 export const isPage = (name: string): boolean => PAGE.test(name)
 
-/** Whether its name says that it has to be unpacked before it can be read. */
+/** Whether its name says that it is compressed. */
 export const isCompressed = (name: string): boolean => PACKED.test(name)
 
 export const COMPRESSED = "it is compressed or encrypted; unpack it"
 
-/** The kind that the file holds; undefined where it holds none of them. */
+/** The kind of a document in the file. Undefined if it contains none of the kinds. */
 export async function kindIn(file: string, kinds: readonly string[]): Promise<string | undefined> {
   if (isPage(file)) return undefined
   await checkInBounds(file)
@@ -35,7 +36,7 @@ export async function kindIn(file: string, kinds: readonly string[]): Promise<st
 }
 
 export function kindInBytes(bytes: Buffer, kinds: readonly string[]): string | undefined {
-  // Without its zeros, UTF-16 shows the words that are looked for.
+  // Without its NUL bytes, UTF-16 text contains the words that are searched for.
   const text = bytes.toString("latin1").replaceAll("\0", "")
   return new RegExp(`\\bkind["']?\\s*:\\s*["']?(${kinds.join("|")})\\b`).exec(text)?.[1]
 }

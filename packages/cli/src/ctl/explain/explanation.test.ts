@@ -56,6 +56,6 @@ test.each(CASES)("%s is explained", async (name, asked) => {
   await expect(`${JSON.stringify(explanation, undefined, 2)}\n`).toMatchFileSnapshot(`golden/${name}.json.txt`)
 })
 
-it("tells of a text that no terminal should act on", () => {
+it("removes terminal control characters", () => {
   expect(explanationText(explain({ path: "/\u001b[2J" }))).not.toContain("\u001b[2J")
 })

@@ -17,7 +17,7 @@ import {
 } from "@merlon/policy/trial"
 
 export interface Explanation extends AnswerSummary {
-  /** Verified by judging again; absent where none was found or none is needed. */
+  /** Verified by evaluating again. Absent if none was found or none is needed. */
   readonly change: readonly PolicyEdit[] | undefined
   readonly token: readonly string[] | undefined
 }
@@ -46,7 +46,7 @@ export function explanationOf(question: Question): Explanation {
   }
 }
 
-/** Of a header that was written out. */
+/** The token of an explicit Authorization header. */
 function bearerOf({ headers = {} }: AskedRequest): string | undefined {
   const line = Object.entries(headers).find(([name]) => name.toLowerCase() === "authorization")?.[1]
   const value = typeof line === "string" ? line : line?.[0]

@@ -12,13 +12,13 @@ const line = (fields: object): string => JSON.stringify({ method: "GET", ...fiel
 it.each([
   ["denies it with another status", { verdict: "deny", status: 401, decisionId: "ab" }, explained("deny", 403)],
   ["would allow it", { verdict: "deny", status: 403, decisionId: "ab" }, explained("allow")],
-])("a line is reported as unlike the explanation where that %s", (_, logged, explanation) => {
+])("a line differs from the explanation if that %s", (_, logged, explanation) => {
   expect(unlikeLog(line(logged), explanation)).toBe(
     `according to the log, the proxy denied it with ${logged.status}: the line holds no token and not all headers (add \`--token\` or \`-H\`), and policies may have changed since; \`merlonctl explain ab\` asks the proxy`,
   )
 })
 
-it("also where that denies what passed", () => {
+it("also if that denies what was allowed", () => {
   expect(unlikeLog(line({ verdict: "allow", status: 200 }), explained("deny", 403))).toMatch(
     /^according to the log, the proxy allowed it: [^;]*$/,
   )
@@ -39,7 +39,7 @@ it.each([
   ["no rule allows it", envoys("ns[a]-policy[b]-rule[0]"), by(undefined), " by ns[a]-policy[b]-rule[0]:"],
   ["the same rule denies it", envoys("ns[a]-policy[b]-rule[0]"), by("ns[a]-policy[b]-rule[0]"), undefined],
   ["no rule allows it there either", envoys("none"), by(undefined), undefined],
-])("a line of Envoy is compared by its rule where %s", (_, text, explanation, words) => {
+])("a line of Envoy is compared by its rule if %s", (_, text, explanation, words) => {
   const said = unlikeLog(text, explanation)
   if (words === undefined) expect(said).toBeUndefined()
   else expect(said).toContain(`the proxy denied it with 403${words}`)
@@ -50,6 +50,6 @@ it.each([
   ["both allow it, whatever the application said", line({ verdict: "allow", status: 500 }), explained("allow")],
   ["it says nothing of that", line({}), explained("deny", 403)],
   ["it is none", "{", explained("deny", 403)],
-])("nothing is said of a line where %s", (_, text, explanation) => {
+])("nothing is reported about a line if %s", (_, text, explanation) => {
   expect(unlikeLog(text, explanation)).toBeUndefined()
 })

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The proxy's logged result, to compare an explanation with. A log has neither tokens nor headers, and policies may have
-// changed since.
+// Compares an explanation with the proxy's logged result. A log contains neither tokens nor headers, and policies may
+// have changed since.
 
 import { readEnvoyLine } from "@merlon/policy/trial"
 import { type Fields, fieldsOf, textOf } from "../foreign.js"
 import type { Explanation } from "./explanation.js"
 
-/** Undefined where the line says what the explanation does, or does not say. */
+/** Undefined if the line agrees with the explanation, or contains no result. */
 export function unlikeLog(line: string, { verdict, status, rule }: Explanation): string | undefined {
   const logged = readEnvoyLine(line) ?? ownRecord(line)
   if (logged.verdict !== "allow" && logged.verdict !== "deny") return undefined
   const denied = logged.verdict === "deny"
-  // Either answer may have been the provider's.
+  // The provider may have given either result.
   if (verdict === "depends") return undefined
   const same = denied === (verdict === "deny") && (!denied || status === undefined || logged.status === status)
   const envoys = "direction" in logged && typeof logged.rule === "string" ? logged.rule : undefined

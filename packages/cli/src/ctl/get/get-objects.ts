@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects for programs: `-o json`, `-o yaml`, `-o name`.
+// Objects as JSON, YAML or names: `-o json`, `-o yaml`, `-o name`.
 
 import { type AnyObject, kindName, type Resource } from "../catalog/resource.js"
 import { ofServed } from "../lookup/not-found.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables for people: one for each kind that has objects.
+// Tables for users: one for each kind with objects.
 
 import { kindName, type Resource } from "../catalog/resource.js"
 import { CommandError, EXIT } from "../exit.js"
@@ -60,7 +60,7 @@ export function formatTable(table: Table, view: TableView, { headers }: GetFlags
   return `${paint.bold(head.slice(0, -1))}\n${body.join("")}`
 }
 
-/** Objects of one kind that were named one by one stand in one table. */
+/** Joins objects of one kind that were requested by name into one table. */
 function joined(shown: readonly Shown[]): readonly Shown[] {
   const byKind = new Map<string, Shown>()
   for (const { resource, table } of shown) {

@@ -12,7 +12,7 @@ import type { GetFlags } from "./get-flags.js"
 
 const PAGE = 500
 
-/** Undefined of all namespaces. */
+/** Undefined for all namespaces. */
 export function namespaceFor(session: Session, resource: Resource, { allNamespaces }: GetFlags): string | undefined {
   return resource.namespaced && !allNamespaces ? session.namespace : undefined
 }
@@ -46,8 +46,8 @@ export async function listObjects(
     const page = (await ask(session, resource, pathOf(resource, { namespace }, query))) as {
       items?: AnyObject[] | null
       metadata?: { continue?: string; resourceVersion?: string }
-    } // a list of the server's
-    // Items of a list leave out what they are.
+    } // a list from the server
+    // Items of a list have no `kind` and `apiVersion`.
     for (const item of page.items ?? [])
       items.push({ ...item, apiVersion: apiVersionOf(resource), kind: resource.kind })
     next = page.metadata?.continue === "" ? undefined : page.metadata?.continue
@@ -56,14 +56,14 @@ export async function listObjects(
   return { items, resourceVersion }
 }
 
-/** Undefined where it is not there and that is to be ignored. */
+/** Undefined if it does not exist and that is ignored. */
 export async function oneTable(session: Session, target: Target, flags: GetFlags): Promise<Table | undefined> {
   const value = await askOne(session, target, flags, TABLE_ACCEPT)
   return value === undefined ? undefined : tableOf(value)
 }
 
 export async function oneDocument(session: Session, target: Target, flags: GetFlags): Promise<AnyObject | undefined> {
-  return (await askOne(session, target, flags)) as AnyObject | undefined // the server's own object
+  return (await askOne(session, target, flags)) as AnyObject | undefined // an object from the server
 }
 
 async function askOne(session: Session, target: Target, flags: GetFlags, accept?: string): Promise<unknown> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line of a watch. An invalid line is reported: silence would look as if nothing had happened.
+// One line of a watch. An invalid line is reported, because silence would look as if nothing had happened.
 
 import { ApiError } from "@merlon/control/kubernetes"
 import { fieldsOf } from "../foreign.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches changes. If the server ends a watch, it continues where it stopped; if the server no longer has that revision,
-// it starts again with a list. Runs until the process ends.
+// Watches changes. If the server ends a watch, it continues from the last revision. If the server no longer has that
+// revision, it starts again with a list. Runs until the process ends.
 
 import { ApiError, statusError } from "@merlon/control/kubernetes"
 import { pathOf } from "../api/path.js"
@@ -66,7 +66,7 @@ export async function watchObjects(session: Session, asked: Asked, flags: GetFla
       return resourceVersion
     },
     event(value) {
-      const object = value as AnyObject // an event of a watch holds an object
+      const object = value as AnyObject // a watch event contains an object
       show(object)
       return versionOf(object)
     },
@@ -78,9 +78,9 @@ interface Following {
   readonly resource: Resource
   readonly flags: GetFlags
   readonly accept: string
-  /** Shows what is there and says since when. */
+  /** Shows the current objects and returns their revision. */
   readonly begin: (again: boolean) => Promise<string>
-  /** Shows a change and says which version it was. */
+  /** Shows a change and returns its revision. */
   readonly event: (object: unknown) => string | undefined
 }
 
@@ -109,7 +109,7 @@ function versionOf(object: unknown): string | undefined {
   return textOf(fieldsOf(fieldsOf(object).metadata).resourceVersion) || undefined
 }
 
-/** A watch is of one kind; a name is a selection like any other. */
+/** A watch has one kind. A name is a field selector. */
 function oneKind(session: Session, { resources, targets }: Asked, flags: GetFlags) {
   const [target, secondTarget] = targets
   const [resource, secondResource] = target === undefined ? resources : [target.resource]

@@ -50,7 +50,7 @@ function session({
       return { items: objects[kind.plural] ?? [] }
     },
   }
-  // Only the API is asked.
+  // The code under test uses only the API.
   return { api, names, origin: "context `test`" } as unknown as Session
 }
 
@@ -138,7 +138,7 @@ it.each<[string, Cluster, number, boolean]>([
   expect(JSON.parse(checkObject(checks, "json"))).toMatchObject({ well })
 })
 
-it("says what to do next", async () => {
+it("reports what to do next", async () => {
   const checks = await checkMesh(
     session({
       ...{ objects: { authorizationpolicies: [unready] }, webhooks: [], proxies: [LATE] },
@@ -149,10 +149,10 @@ it("says what to do next", async () => {
   await expect(`${checkObject(checks, "json")}\n`).toMatchFileSnapshot("golden/check.json.txt")
 })
 
-it("fails where there is no server", async () => {
+it("fails without a server", async () => {
   const away = {
     api: { request: () => Promise.reject(new ApiError(0, "api-unreachable", "rejected")) },
     names,
-  } as unknown as Session // only the API is asked
+  } as unknown as Session // the code under test uses only the API
   await expect(checkMesh(away)).rejects.toThrow("rejected")
 })

@@ -14,11 +14,11 @@ import type { Session } from "../session.js"
 import { checkPods, checkProxies } from "./check-proxies.js"
 import type { Checked } from "./checked.js"
 
-const EVERYWHERE = { allNamespaces: true } as GetFlags // of the rest `listObjects` reads only filters, of which there are none
+const EVERYWHERE = { allNamespaces: true } as GetFlags // `listObjects` reads only filters, and there are none
 const MAX_TOLD = 5
 
 export async function checkMesh(session: Session): Promise<readonly Checked[]> {
-  // Without a server there is nothing more to say, and the failure says which one.
+  // Without a server no check can run. The error names the server.
   const version = fieldsOf(await session.api.request({ method: "GET", path: "/version" }))
   const server: Checked = {
     what: "server",
@@ -106,7 +106,7 @@ async function conditions(session: Session): Promise<readonly Checked[]> {
   return [...policies(all), ...unjudged(all), ...invariants(all)]
 }
 
-/** All policies of a workload name it, so one line is enough. */
+/** One line per workload, because all its policies report the same. */
 function unjudged(all: readonly AnyObject[]): readonly Checked[] {
   const open = all.filter(object => conditionOf(object, "UnjudgedPorts")?.status === "True")
   return open.slice(0, 1).map((object): Checked => {
@@ -141,7 +141,7 @@ function invariants(all: readonly AnyObject[]): readonly Checked[] {
       const { status = "Unknown", message = "not checked yet" } = conditionOf(object, "Holds") ?? {}
       const verdict = status === "False" ? "wrong" : "unknown"
       const name = nameOf(object)
-      // What is broken says itself of which invariant it is.
+      // Messages about broken invariants already name them.
       const told = message.includes(`${object.kind} \`${name.slice(object.kind.length + 1)}\``)
         ? message
         : `${name}: ${message}`

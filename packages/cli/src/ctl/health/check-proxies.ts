@@ -14,7 +14,7 @@ import { isUpToDate, stateOf } from "../observed/tables.js"
 import type { Session } from "../session.js"
 import type { Checked } from "./checked.js"
 
-const EVERYWHERE = { allNamespaces: true } as GetFlags // of the rest `listObjects` reads only filters, of which there are none
+const EVERYWHERE = { allNamespaces: true } as GetFlags // `listObjects` reads only filters, and there are none
 const MAX_TOLD = 5
 
 export async function checkProxies(session: Session): Promise<readonly Checked[]> {

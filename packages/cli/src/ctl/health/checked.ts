@@ -6,6 +6,6 @@ export interface Checked {
   /** `unknown`: it could not be checked or is undecided; `note`: a remark on the line before. */
   readonly verdict: "well" | "wrong" | "unknown" | "note"
   readonly told: string
-  /** What to do about it. */
+  /** What the user can do about it. */
   readonly next?: string
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes of policies for people: one line for each change, with what it newly allowed and denied below it.
+// Policy changes as text: one line for each change, followed by what it newly allowed and denied.
 
 import type { HistoryEntry } from "@merlon/control/history"
 import { type Change, describeWitness, type EffectRegion } from "@merlon/policy/proof"
@@ -7,7 +7,7 @@ import { newly, was } from "../answers/diff-report.js"
 import { fieldsOf, listOf, textOf } from "../foreign.js"
 import { visible } from "../terminal.js"
 
-/** Oldest first, as a log is read. */
+/** Oldest first, like a log. */
 export function historyText(entries: readonly HistoryEntry[]): string {
   return entries.map(entry => lines(entry).join("\n")).join("\n")
 }
@@ -50,7 +50,7 @@ function regionText({ region, workloads, more = 0 }: EffectRegion): string {
 export interface ComparedMoments {
   readonly result: "equal" | "different" | "undecided"
   readonly groups: readonly ComparedGroup[]
-  /** Why the policies of a moment are not known. */
+  /** Why the policies at one of the moments are unknown. */
   readonly gaps: readonly string[]
   readonly workloads: number
 }
@@ -61,7 +61,7 @@ interface ComparedGroup {
   readonly undecided: string | undefined
 }
 
-/** From the control plane's answer. */
+/** Parses the control plane's answer. */
 export function comparedMoments(status: unknown): ComparedMoments {
   const { result, groups, gaps, read } = fieldsOf(status)
   const { workloads } = fieldsOf(read)
@@ -72,7 +72,7 @@ export function comparedMoments(status: unknown): ComparedMoments {
       const { workloads: names, changes, undecided } = fieldsOf(group)
       return {
         workloads: listOf(names).flatMap(name => textOf(name) ?? []),
-        changes: listOf(changes) as readonly Change[], // as our control plane writes them
+        changes: listOf(changes) as readonly Change[], // our control plane writes them
         undecided: textOf(undecided),
       }
     }),

@@ -7,7 +7,7 @@ import { type Fields, fieldsOf, textOf } from "../foreign.js"
 export interface Remark {
   /** `Kind namespace/name`. */
   readonly about: string
-  /** `lost`: it would mean something else without it, so the document is left out. */
+  /** `lost`: the document would mean something else without it, so the document is left out. */
   readonly severity: "changed" | "lost"
   readonly message: string
 }

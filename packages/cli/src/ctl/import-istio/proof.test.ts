@@ -38,7 +38,7 @@ metadata: {name: web, namespace: shop}
 spec: {template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, ports: [{containerPort: 8080}]}]}}}
 `
 
-describe("what is imported", () => {
+describe("the import", () => {
   it("is proved to decide every request as before, on all selected workloads", () => {
     const originals = read(
       MANIFESTS.replace(
@@ -58,7 +58,7 @@ describe("what is imported", () => {
     expect([proof?.policies, proof?.unread]).toEqual([4, []])
   })
 
-  it("names the policies that it says nothing of", () => {
+  it("names the policies that the proof does not cover", () => {
     const originals = read(MANIFESTS)
     const proof = proofOfImport(originals, importIstio(originals, names), names, { now: NOW })
     expect([proof?.policies, proof?.unread]).toEqual([3, ["AuthorizationPolicy shop/named"]])
@@ -67,14 +67,14 @@ describe("what is imported", () => {
   it.each([
     ["a policy is missing", 1],
     ["a policy of the whole mesh is missing", 0],
-  ])("is not called the same where %s", (_, missing) => {
+  ])("is not called equal if %s", (_, missing) => {
     const originals = read(MANIFESTS)
     const { documents } = importIstio(originals, names)
     const kept = { documents: documents.filter((_, at) => at !== missing) }
     expect(proofOfImport(originals, kept, names, { now: NOW })?.diff.result).toBe("different")
   })
 
-  it("is not called the same where policies lose the age by which one of them won", () => {
+  it("is not called equal if policies lose the age that decides between them", () => {
     const aged = (name: string, mode: string, day: number) => `
 apiVersion: security.istio.io/v1
 kind: PeerAuthentication
@@ -87,6 +87,6 @@ spec: {mtls: {mode: ${mode}}}
   })
 })
 
-it("has nothing to say where there are no policies", () => {
+it("has no proof without policies", () => {
   expect(proofOfImport([], { documents: [] }, names, { now: NOW })).toBeUndefined()
 })

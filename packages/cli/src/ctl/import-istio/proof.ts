@@ -14,15 +14,15 @@ const ISTIO_NAMES = meshNames({ mesh: "istio", domain: "istio.io" })
 
 export interface ImportProof {
   readonly diff: Diff
-  /** Those of the manifests, and for each policy one that is just what it selects. */
+  /** The workloads of the manifests, and for each policy one that it selects. */
   readonly workloads: readonly ProofWorkload[]
-  /** How many policies were compared. */
+  /** The number of compared policies. */
   readonly policies: number
-  /** Policies that cannot be read even under their own names, so nothing is said of them. */
+  /** Policies that cannot be read even under their own API group, so the proof does not cover them. */
   readonly unread: readonly string[]
 }
 
-/** Undefined where there are no security policies to compare. */
+/** Undefined if there are no security policies to compare. */
 export function proofOfImport(
   originals: readonly unknown[],
   { documents }: Pick<Imported, "documents">,
@@ -39,7 +39,7 @@ export function proofOfImport(
     ...before.flatMap((policy, at) => selectedBy(policy, at, names)),
   ]
   const mesh = meshConfig({ names })
-  // The settings of ours: how Istio would normalise paths is a setting of the mesh, not of the manifests.
+  // Both sides use our settings: Istio's path normalization is a setting of the mesh and not in the manifests.
   const options = { now, meshBefore: { ...mesh, names: ISTIO_NAMES }, ...(limits === undefined ? {} : { limits }) }
   return {
     diff: diffSets(before, after, workloads, mesh, options),
@@ -59,7 +59,7 @@ function policyOf(object: Fields, names: MeshNames): readonly PolicyDocument[] {
   return document === undefined ? [] : [document]
 }
 
-/** A workload that the policy certainly selects, wherever it stands. */
+/** A workload that the policy certainly selects, in any namespace. */
 function selectedBy(policy: PolicyDocument, at: number, names: MeshNames): readonly ProofWorkload[] {
   if (policy.kind === "MeshService" || policy.kind === "PolicyInvariant") return []
   const { metadata, spec } = policy
@@ -75,7 +75,7 @@ function selectedBy(policy: PolicyDocument, at: number, names: MeshNames): reado
   ]
 }
 
-/** Of an authorizer that decides for the targets, before and after. */
+/** An authorizer that decides for the targets, before and after. */
 function decidingFor(targets: readonly TargetRef[], names: MeshNames): Readonly<Record<string, string>> {
   const labels = targets.flatMap(({ kind, name }) => {
     const deciding = GATEWAY_TARGET_KINDS.find(known => known === kind)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The extension providers of Istio's mesh configuration that authorize requests, as a file for `merlond serve --providers`, in a
-// ConfigMap. Each is kept as a whole or named as lost: one that is asked less, or believed more, would not be the same.
+// Converts the extension providers of Istio's mesh configuration that authorize requests to a file for `merlond serve
+// --providers`, in a ConfigMap. A provider is converted completely or reported as lost: one that gets fewer requests,
+// or is trusted with more, would not be the same.
 
 import { type MeshNames, readProviderSettings } from "@merlon/policy/mesh"
 import { durationMilliseconds } from "@merlon/policy/shape"
@@ -20,7 +21,7 @@ const KNOWN = new Set([
   "headersToUpstreamOnAllow",
   "headersToDownstreamOnDeny",
 ])
-/** Envoy sends it over HTTP in any case. */
+/** Envoy always sends this header over HTTP. */
 const ALWAYS_SENT = "authorization"
 const MAX_TIMEOUT_MS = 30_000
 
@@ -44,7 +45,7 @@ export function importProviders({ object }: Document, names: MeshNames, remarks:
   ]
 }
 
-/** Of the ConfigMap `istio`, or of an IstioOperator. */
+/** The mesh configuration in the ConfigMap `istio` or in an IstioOperator. */
 function meshConfigOf({ kind, metadata, data, spec }: Fields): Fields {
   if (kind === "IstioOperator") return fieldsOf(fieldsOf(spec).meshConfig)
   const { mesh } = fieldsOf(data)
@@ -60,7 +61,7 @@ function translated(declared: Fields, remarks: Remark[]): readonly Fields[] {
   const name = textOf(declared.name) ?? ""
   const about = `extension provider ${name}`
   const [kind, protocol] = Object.entries(KINDS).find(([one]) => declared[one] !== undefined) ?? []
-  // Providers of telemetry authorize nothing.
+  // Telemetry providers do not authorize.
   if (kind === undefined || protocol === undefined) return []
   const settings = fieldsOf(declared[kind])
   const unknown = Object.keys(settings).filter(field => !KNOWN.has(field))
@@ -80,7 +81,7 @@ function translated(declared: Fields, remarks: Remark[]): readonly Fields[] {
 
 function inOurWords(name: string, protocol: "grpc" | "http", settings: Fields): Fields {
   const { service, port, timeout, failOpen, pathPrefix, headersToUpstreamOnAllow, headersToDownstreamOnDeny } = settings
-  // `namespace/host` looks for the host in one namespace; the host alone names the same place.
+  // `namespace/host` limits the search for the host to one namespace. The host name identifies the same Service.
   const host = textOf(service)?.split("/").at(-1) ?? ""
   const sent = [...listOf(settings.includeRequestHeadersInCheck), ...listOf(settings.includeHeadersInCheck)]
   const waits = durationMilliseconds(textOf(timeout) ?? "")
@@ -88,7 +89,7 @@ function inOurWords(name: string, protocol: "grpc" | "http", settings: Fields): 
     name,
     protocol,
     address: `${host}:${String(port)}`,
-    // Istio's default is ten minutes, for which no caller waits.
+    // Istio's default is ten minutes, longer than any caller waits.
     ...(waits !== undefined && { timeoutMs: Math.min(MAX_TIMEOUT_MS, Math.max(1, Math.round(waits))) }),
     ...(failOpen === true && { failureMode: "open" }),
     ...(pathPrefix !== undefined && { pathPrefix }),

@@ -7,12 +7,12 @@ import { type Fields, fieldsOf, listOf, textOf } from "../foreign.js"
 import { aboutOf, type Document, type Imported, type Remark, translatedMetadata } from "./imported.js"
 import { routeTraffic, trafficPolicyOf } from "./traffic.js"
 
-/** Of a route: what says where requests go, and how long and how often. Everything else changes them on the way. */
+/** Fields of a route that say where requests go, with timeouts and retries. All other fields modify requests. */
 const KNOWN_ROUTE = new Set(["name", "match", "route", "timeout", "retries"])
 
 interface Subset {
   readonly labels: Fields
-  /** The sections that it has replace those of the rule. */
+  /** Its sections override those of the rule. */
   readonly trafficPolicy: Fields
 }
 
@@ -36,7 +36,7 @@ export function importRoutes(documents: readonly Document[], names: MeshNames): 
     kept.flatMap(object => listOf(fieldsOf(object.spec).hosts).map(host => shortHost(textOf(host) ?? "", object))),
   )
   const taken = new Set(kept.map(aboutOf))
-  // A rule whose host has no routes of its own still says how that host is called.
+  // A rule whose host has no routes still says how callers treat that host.
   const alone = destinationRules.flatMap(({ object }) => {
     const host = textOf(fieldsOf(object.spec).host) ?? ""
     const trafficPolicy = rules.get(shortHost(host, object))?.trafficPolicy ?? {}
@@ -100,7 +100,7 @@ function meshService(object: Fields, about: string, context: Context): readonly 
     const traffic = routeTraffic(route, `spec.http[${at}]`, context.names, lost)
     routes.push({ match: match.length === 0 ? undefined : match, service, traffic })
   }
-  // Time limits and retries of the document would be those of its rules too, so a route that has some is a rule among others.
+  // Timeouts and retries of the MeshService would also apply to its rules, so a route that has some becomes a rule.
   const isLast = (at: number): boolean =>
     at === routes.length - 1 &&
     routes[at]?.match === undefined &&
@@ -141,7 +141,7 @@ function ruleOf(spec: Fields, about: string, names: MeshNames, remarks: Remark[]
   }
 }
 
-/** Istio reads several rules of one host as one: the first that says something counts. */
+/** Istio merges several rules of one host: the first value of a field wins. */
 function merged(first: Rule | undefined, next: Rule): Rule {
   if (first === undefined) return next
   const isSilent = Object.keys(first.trafficPolicy).length === 0
@@ -156,13 +156,13 @@ function document(object: Fields, names: MeshNames, spec: Fields): Fields {
   return { apiVersion: `${names.networkingGroup}/${names.version}`, kind: "MeshService", metadata, spec }
 }
 
-/** Names of matches are for telemetry alone. */
+/** Names of matches matter only for telemetry. */
 function withoutName(written: Fields): Fields {
   const { name: _, ...match } = written
   return match
 }
 
-/** `web`, `web.app` and the full name are one host; a short one is in the document's own namespace. */
+/** `web`, `web.app` and the full name are the same host. A short name is in the document's own namespace. */
 function shortHost(host: string, object: Fields): string {
   const [name = "", namespace = textOf(fieldsOf(object.metadata).namespace) ?? "default"] = host.split(".")
   return `${name}.${namespace}`

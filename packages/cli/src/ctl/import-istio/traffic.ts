@@ -10,7 +10,7 @@ import { type Fields, fieldsOf, textOf } from "../foreign.js"
 type Lost = (message: string) => void
 
 const MODES: { readonly [mode: string]: string } = { ISTIO_MUTUAL: "DUBBO_MUTUAL", DISABLE: "DISABLE" }
-/** Istio's conditions where a route has `retries` without `retryOn`. Merlon's default would retry more. */
+/** Istio's default for a route with `retries` without `retryOn`. Merlon's default would retry more. */
 const ISTIO_RETRY_ON = "connect-failure,refused-stream,unavailable,cancelled"
 /** Values that mean the same as an absent field in Istio, and something else or nothing in a MeshService. */
 const UNSET: { readonly [field: string]: unknown } = {
@@ -74,14 +74,14 @@ function retriesOf({ attempts = 0, retryOn, ...others }: Fields, path: string, l
   if (attempts === 0) return { attempts }
   const written = (textOf(retryOn) || ISTIO_RETRY_ON).split(",").map(condition => condition.trim())
   const known = written.filter(one => STATUS.test(one) || RETRY_CONDITIONS.some(condition => condition === one))
-  // The status codes themselves say that they are retried.
+  // Status codes in the list are retried without this word.
   for (const one of written.filter(each => !known.includes(each) && each !== "retriable-status-codes"))
     lost(`\`${path}.retries.retryOn\`: the condition \`${one}\` has no counterpart and is left out`)
   if (known.length === 0) return { attempts: 0 }
   return { attempts, retryOn: known.join(","), retryNonIdempotent: true, ...others }
 }
 
-/** What a MeshService may have of these fields. `path` is what its `spec` is called in the original. */
+/** The fields that a MeshService accepts. `path` is the path of its `spec` in the original. */
 function accepted(fields: Fields, path: string, names: MeshNames, lost: Lost): Fields {
   const { errors } = validate(
     {
@@ -100,7 +100,7 @@ function accepted(fields: Fields, path: string, names: MeshNames, lost: Lost): F
   return kept
 }
 
-/** Retries without a valid number or valid conditions would be other retries. */
+/** The part to omit: retries without a valid number or valid conditions would be other retries. */
 function partOf(at: readonly (string | number)[]): readonly (string | number)[] {
   return at[0] === "retries" && (at[1] === "attempts" || at[1] === "retryOn") ? ["retries"] : at
 }

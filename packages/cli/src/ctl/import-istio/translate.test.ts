@@ -45,7 +45,7 @@ spec: {action: DENY, rules: [{to: [{operation: {paths: ["/admin*"]}}]}]}
     ])
   })
 
-  it("are left out as a whole where a part has no counterpart", () => {
+  it("are left out as a whole if a part has no counterpart", () => {
     const { documents, remarks } = imported(`
 apiVersion: security.istio.io/v1
 kind: AuthorizationPolicy
@@ -87,7 +87,7 @@ data:
     expect(policy?.spec).toEqual({ action: "CUSTOM", provider: { name: "opa" }, rules: [{}] })
     const { data, metadata } = configMap ?? {}
     expect(metadata).toEqual({ name: "merlon-providers", namespace: "merlon-system" })
-    const file = (data as { "providers.yaml": string })["providers.yaml"] // as it was just written
+    const file = (data as { "providers.yaml": string })["providers.yaml"] // it was just written
     const defaults = { pathPrefix: "", failureMode: "closed", headersToUpstream: [] }
     expect(readProviderSettings(parse(file), () => "")).toEqual([
       expect.objectContaining({
@@ -118,7 +118,7 @@ data:
 })
 
 describe("routes of Istio", () => {
-  it("become one MeshService with the subsets written out", () => {
+  it("become one MeshService with expanded subsets", () => {
     const { documents, remarks } = imported(`
 apiVersion: networking.istio.io/v1
 kind: VirtualService
@@ -283,7 +283,7 @@ spec:
     expect(remarks[3]?.message).toContain("retries stay within 20 % of the requests")
   })
 
-  it("of a rule count where its host has no routes of its own", () => {
+  it("of a rule count if its host has no routes of its own", () => {
     const { documents } = imported(`
 apiVersion: networking.istio.io/v1
 kind: VirtualService
@@ -312,7 +312,7 @@ spec: {host: web, trafficPolicy: {tls: {mode: ISTIO_MUTUAL}}}
       "`http[].fault` has no counterpart",
     ],
     ["a subset nobody defines", "http: [{route: [{destination: {host: web, subset: v9}}]}]", "the subset `v9`"],
-  ])("are left out where they are %s", (_, spec, message) => {
+  ])("are left out if they are %s", (_, spec, message) => {
     const { documents, remarks } = imported(
       `apiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {name: web, namespace: app}\nspec:\n  hosts: [web]\n  ${spec}\n`,
     )

@@ -74,14 +74,14 @@ function securityPolicy(document: Document, names: MeshNames, remarks: Remark[])
   return valid({ object: withoutStatus(translated), about }, names, remarks)
 }
 
-/** As a whole or not at all, in the words of the validator. */
+/** Accepts a document completely or not at all, with the validator's errors. */
 function valid({ object, about }: Document, names: MeshNames, remarks: Remark[]): readonly Fields[] {
   const { errors } = validate(object, names)
   for (const { path, message } of errors) remarks.push({ about, severity: "lost", message: `\`${path}\`: ${message}` })
   return errors.length === 0 ? [object] : []
 }
 
-/** Labels and annotations that speak of Istio, on namespaces and on what makes Pods. */
+/** Converts Istio's labels and annotations on namespaces and workloads. */
 function relabelled({ object, about }: Document, names: MeshNames, remarks: Remark[]): Fields {
   const text = JSON.stringify(object)
   const changed = inOurNames(text, names)
@@ -100,7 +100,7 @@ function inOurNames(text: string, names: MeshNames): string {
     .replaceAll('"sidecar.istio.io/inject":', `"${names.injectLabel}":`)
 }
 
-/** Fields that JSON names in another way in older documents. */
+/** Renames fields that older documents spell differently. */
 function inOurWords(spec: unknown): unknown {
   const { jwtRules, jwt_rules, targetRef, targetRefs, ...others } = fieldsOf(spec)
   const rules = jwtRules ?? jwt_rules

@@ -27,14 +27,14 @@ export function valuesAnnotation(session: Session): string {
 
 export async function findInstalled(session: Session): Promise<AnyObject | undefined> {
   try {
-    return (await session.api.request({ method: "GET", path: deploymentPath(session) })) as AnyObject // the server's own
+    return (await session.api.request({ method: "GET", path: deploymentPath(session) })) as AnyObject // from the server
   } catch (error) {
     if (error instanceof ApiError && error.reason === "NotFound") return undefined
     throw error
   }
 }
 
-/** What the last `install` or `upgrade` was given. */
+/** The values of the last `install` or `upgrade`. */
 export function keptValues(session: Session, installed: AnyObject): unknown {
   const text = textOf(fieldsOf(installed.metadata.annotations)[valuesAnnotation(session)])
   try {
@@ -58,7 +58,7 @@ export function rejectHelmRelease(installed: AnyObject | undefined, session: Ses
   )
 }
 
-/** Until every replica is of this version and ready. */
+/** Waits until every replica has this version and is ready. */
 export async function awaitRollout(session: Session, timeoutMs: number): Promise<void> {
   const end = performance.now() + timeoutMs
   for (;;) {

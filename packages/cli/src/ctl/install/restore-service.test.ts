@@ -3,7 +3,7 @@ import { meshNames } from "@merlon/policy/mesh"
 import { describe, expect, it } from "vitest"
 import { restoredPorts } from "./restore-service.js"
 
-describe("a Service when the mesh goes", () => {
+describe("a Service after an uninstallation", () => {
   const service = (annotation: string | undefined) => ({
     apiVersion: "v1",
     kind: "Service",
@@ -20,7 +20,7 @@ describe("a Service when the mesh goes", () => {
   })
   const forget = { op: "remove", path: "/metadata/annotations/merlon.dev~1original-target-ports" }
 
-  it("leads where it led before", () => {
+  it("has its original target ports", () => {
     expect(restoredPorts(service('{"80":"http"}'), meshNames())).toEqual([
       { op: "test", path: "/spec/ports/0/targetPort", value: 15_080 },
       { op: "replace", path: "/spec/ports/0/targetPort", value: "http" },
@@ -28,11 +28,11 @@ describe("a Service when the mesh goes", () => {
     ])
   })
 
-  it("is left alone where it was never changed", () => {
+  it("is left alone if it was never changed", () => {
     expect(restoredPorts(service(undefined), meshNames())).toBeUndefined()
   })
 
-  it("keeps its ports where the note cannot be read", () => {
+  it("keeps its ports if the annotation cannot be read", () => {
     expect(restoredPorts(service("{"), meshNames())).toEqual([forget])
   })
 })

@@ -28,7 +28,7 @@ function read(text: string): Fields {
   try {
     return fieldsOf(JSON.parse(text))
   } catch {
-    // Not ours; the annotation goes, the ports stay.
+    // The annotation is not ours. It is removed, and the ports stay.
     return {}
   }
 }

@@ -23,7 +23,7 @@ export function withValuesFlags(command: Command): Command {
     .option("--set <path=value>", "values, as replicas=3 or replicas=3,logLevel=debug (repeatable)", several, [])
 }
 
-/** What was given, each part for itself, so that it can be kept and given again. */
+/** The given values as separate parts, so that they can be stored and applied again. */
 export async function givenValues({ values, set, mesh, domain }: ValuesFlags): Promise<readonly unknown[]> {
   try {
     const files = await Promise.all(values.map(async file => parse(await readText(file)) ?? {}))

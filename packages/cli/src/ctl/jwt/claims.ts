@@ -17,7 +17,7 @@ export interface ClaimFlags {
 
 export type Claims = { readonly [name: string]: unknown }
 
-/** `now` in seconds. What is said by a flag of its own wins over `--claim`, that over `--claims`. */
+/** `now` in seconds. A claim's own flag overrides `--claim`, which overrides `--claims`. */
 export function claimsOf(flags: ClaimFlags, now: number): Claims {
   const { iss, sub, aud, jti, exp, nbf } = flags
   const expiry = exp === "never" ? undefined : timeOf(exp, now, "--exp")
@@ -34,7 +34,7 @@ export function claimsOf(flags: ClaimFlags, now: number): Claims {
   }
 }
 
-/** A length of time from now, a date, or seconds since the epoch. */
+/** Parses a duration from now, a date, or seconds since the epoch. */
 export function timeOf(text: string, now: number, flag: string): number {
   if (/^\d{9,11}$/.test(text)) return Number(text)
   const milliseconds = durationMilliseconds(text)
@@ -48,7 +48,7 @@ export function timeOf(text: string, now: number, flag: string): number {
   return Math.floor(date / 1000)
 }
 
-/** What is JSON is taken as such, everything else as text: `groups=["a"]`, `level=3`, `name=Ann`, `code="007"`. */
+/** The value is JSON if it parses, else text: `groups=["a"]`, `level=3`, `name=Ann`, `code="007"`. */
 function pair(text: string): readonly [string, unknown] {
   const at = text.indexOf("=")
   if (at < 1) throw usageError(`--claim: \`${text}\` does not have the form NAME=VALUE`)
@@ -66,7 +66,7 @@ function whole(text: string | undefined): Claims {
     const value: unknown = JSON.parse(text)
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value }
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw usageError(`--claims: must be a JSON object, as '{"groups":["admin"]}'`)
 }

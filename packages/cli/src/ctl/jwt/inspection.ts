@@ -8,9 +8,9 @@ import { authenticate, compileTokenRules, type KeySet, type TokenError, tokenErr
 import { usageError } from "../exit.js"
 
 export interface Expectations {
-  /** Undefined: the signature is not checked. */
+  /** If undefined, the signature is not checked. */
   readonly keySet: KeySet | undefined
-  /** The token's own where absent. */
+  /** Defaults to the token's own issuer. */
   readonly issuer?: string
   readonly audiences: readonly string[]
 }
@@ -21,7 +21,7 @@ export type Verdict =
   | { readonly verdict: "rejected"; readonly error: TokenError; readonly reason: string; readonly status: 401 | 403 }
 
 export interface Inspection {
-  /** Undefined where it cannot be read. */
+  /** Undefined if it cannot be read. */
   readonly header: Fields | undefined
   readonly claims: Fields | undefined
   readonly outcome: Verdict
@@ -41,12 +41,12 @@ export function inspect(token: string, expected: Expectations, names: MeshNames,
 function verdictOf(authentication: ReturnType<typeof authenticate>): Verdict {
   if (authentication.outcome === "pass") return { verdict: "valid" }
   const { error, status } = authentication
-  // The engine asks for the keys before it looks at times and audiences.
+  // The evaluator fetches keys before it checks times and audiences.
   if (error === "JwksFetchFail") return { verdict: "unchecked" }
   return { verdict: "rejected", error, reason: tokenErrorText(error), status }
 }
 
-/** Issuers that no policy can name, as those with control characters, are met by one that names none. */
+/** An issuer that no policy can name, such as one with control characters, is checked by a policy without it. */
 function policyFor(own: unknown, { issuer, audiences }: Expectations, names: MeshNames): RequestAuthentication {
   const asked = policy(issuer ?? (typeof own === "string" && own !== "" ? own : undefined), audiences, names)
   if (typeof asked !== "string") return asked
@@ -55,7 +55,7 @@ function policyFor(own: unknown, { issuer, audiences }: Expectations, names: Mes
   throw usageError(open)
 }
 
-/** The policy, or what is wrong with it. Keys are looked up and not inline, so that any number of them is judged alike. */
+/** The policy, or its error. Keys are looked up and not inline, so that any number of keys is handled alike. */
 function policy(
   issuer: string | undefined,
   audiences: readonly string[],

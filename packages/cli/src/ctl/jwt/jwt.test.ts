@@ -53,7 +53,7 @@ describe("claims", () => {
 })
 
 /**
- * An unrelated key of the type that the algorithm takes; one RSA key takes long to generate and serves all six
+ * An unrelated key of the type that the algorithm needs. RSA keys are slow to generate, so one serves all six RSA
  * algorithms.
  */
 const strangers = new Map<string, KeyObject>()
@@ -132,7 +132,7 @@ describe("a token", () => {
     expect(inspect(token, { keySet, audiences: [] }, names, NOW).outcome.verdict).toBe("rejected")
   })
 
-  it("is shown with dates and without what a terminal would act on", async () => {
+  it("is shown with dates and without terminal control characters", async () => {
     const token = await sign({ iss: "me\u001b[2J", exp: NOW + 5400, iat: NOW - 3, aud: ["a"] })
     const text = formatInspection(inspect(token, { keySet, audiences: [] }, names, NOW), NOW)
     expect(text).toContain("exp  1800005400  2027-01-15T09:30:00Z, in 1h30m")

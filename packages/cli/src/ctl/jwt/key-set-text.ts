@@ -12,7 +12,7 @@ export async function keySetText(from: string): Promise<string> {
   return readText(from, "the key set")
 }
 
-/** Redirects are rejected, as by the control plane: what works here works there. */
+/** Redirects are rejected like in the control plane, so that a URL that works here works there. */
 async function fetched(url: string): Promise<string> {
   try {
     const response = await fetch(url, { redirect: "error", signal: AbortSignal.timeout(TIMEOUT_MS) })
@@ -26,7 +26,7 @@ async function fetched(url: string): Promise<string> {
     }
     return Buffer.concat(chunks).toString("utf8")
   } catch (error) {
-    const { message, cause } = error as Error // what fetch throws
+    const { message, cause } = error as Error // fetch throws errors
     const why = cause instanceof Error ? `${message}: ${cause.message}` : message
     throw new CommandError("unreachable-url", `cannot fetch the key set \`${url}\`: ${why}`)
   }

@@ -8,7 +8,7 @@ import { CommandError } from "../exit.js"
 export interface SigningKey {
   readonly key: KeyObject
   readonly alg: TokenAlgorithm
-  /** Undefined where the file says none. */
+  /** Undefined if the file contains none. */
   readonly kid: string | undefined
 }
 
@@ -23,7 +23,7 @@ export function makeKey(alg: TokenAlgorithm): KeyObject {
   return generateKeyPairSync("rsa", { modulusLength: RSA_BITS }).privateKey
 }
 
-/** From a PEM, a JWK, or a set with one private JWK. */
+/** Reads a PEM file, a JWK, or a set with one private JWK. */
 export function readKey(text: string, file: string): SigningKey {
   if (text.includes("-----BEGIN")) return fromPem(text, file)
   const jwk = jwkOf(text, file)
@@ -37,7 +37,7 @@ export function readKey(text: string, file: string): SigningKey {
     }
   } catch (error) {
     if (error instanceof CommandError) throw error
-    // The reason of the crypto library could hold a piece of the key.
+    // The error of the crypto library could contain a part of the key.
     throw new CommandError(
       "unusable-key",
       `\`${file}\` is no private JWK that can be used; \`merlonctl jwt keygen\` makes one`,
@@ -45,7 +45,7 @@ export function readKey(text: string, file: string): SigningKey {
   }
 }
 
-/** The public half as a member of a key set; made field by field, so that nothing private can slip in. */
+/** The public key as a member of a key set. It is built field by field, so that no private field can be included. */
 export function publicJwk(key: KeyObject, kid: string, alg: TokenAlgorithm): { readonly [field: string]: string } {
   const { kty, n, e, crv, x, y } = createPublicKey(key).export({ format: "jwk" })
   const parts = { kty, crv, x, y, n, e, kid, alg, use: "sig" }

@@ -15,7 +15,7 @@ import { visible } from "../terminal.js"
 const ACCEPT = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
 const MAX_NAMES = 1_000
 
-/** Whether the server knows the object's kind at all; a missing object is told in other words. */
+/** Whether the server does not know the kind at all. The error for a missing object differs. */
 export function isUnknownKind(failure: unknown): boolean {
   return (
     failure instanceof ApiError &&
@@ -36,7 +36,7 @@ export function unknownKind(resource: Resource, names: MeshNames): UnknownKind {
   return new UnknownKind("unserved-kind", `the cluster serves no \`${kindName(resource)}\`; ${next}`)
 }
 
-/** What is asked of several kinds is answered of those that are served; a cluster may have been installed by an older version. */
+/** Queries several kinds and skips those that are not served: an older version may have installed the cluster. */
 export async function ofServed<T>(
   resources: readonly Resource[],
   ask: (resource: Resource) => Promise<T>,

@@ -13,7 +13,7 @@ export interface Target {
 
 export interface Asked {
   readonly resources: readonly Resource[]
-  /** Empty: all of them. */
+  /** Empty for all objects of the kinds. */
   readonly targets: readonly Target[]
 }
 

@@ -27,7 +27,7 @@ export class LineReader {
     this.#keep(rest)
   }
 
-  /** The stream may end without a newline. */
+  /** Handles a last line without a newline. */
   end(): void {
     if (this.#length > 0 && this.#length <= this.#most) this.#line(Buffer.concat(this.#parts))
     this.#parts = []

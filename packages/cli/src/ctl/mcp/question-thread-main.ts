@@ -7,7 +7,7 @@ import { runProgram } from "../program.js"
 import type { Question } from "./question-thread.js"
 import type { Answered } from "./server.js"
 
-/** What is longer does not fit into a model's context either. */
+/** Longer output does not fit into a model's context either. */
 const MOST_CHARACTERS = 4 << 20
 
 function collect(stream: NodeJS.WriteStream): () => string {
@@ -26,7 +26,7 @@ function collect(stream: NodeJS.WriteStream): () => string {
 }
 
 async function main(): Promise<void> {
-  const { words, confinement } = workerData as Question // what `QuestionThreads` gives
+  const { words, confinement } = workerData as Question // `QuestionThreads` sends this
   confine(confinement)
   const [out, err] = [collect(process.stdout), collect(process.stderr)]
   await runProgram(words)

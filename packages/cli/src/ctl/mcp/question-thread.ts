@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs commands of merlonctl in threads: a proof may take a minute, and the server must hear cancellations meanwhile. A
-// thread cannot write to standard output, its memory is bounded, and it ends with its answer.
+// Runs commands of merlonctl in threads. A proof may take a minute, and the server must process cancellations
+// meanwhile. A thread cannot write to standard output, its memory is bounded, and it ends with its answer.
 
 import type { Worker } from "node:worker_threads"
 import { startWorker } from "@merlon/xds/runtime"
@@ -8,7 +8,7 @@ import type { Confinement } from "../confinement.js"
 import { CommandError } from "../exit.js"
 import type { Answered } from "./server.js"
 
-/** What a thread is given. */
+/** The input of a thread. */
 export interface Question {
   readonly words: readonly string[]
   readonly confinement: Confinement
@@ -41,7 +41,7 @@ export class QuestionThreads {
       return await this.#inThread(words, signal)
     } finally {
       this.#running -= 1
-      // One that was cancelled meanwhile passes its turn on.
+      // Wakes all waiting calls: a cancelled one leaves the slot to the next.
       for (const wake of this.#waiting.splice(0)) wake()
     }
   }

@@ -6,7 +6,7 @@ import { tools } from "./tools.js"
 
 const ANSWER: Answered = { code: 5, out: '{"result":"different"}', err: "note: one\n" }
 
-/** A server, and what it has sent. */
+/** A server and the replies that it has sent. */
 function started(ask: (words: readonly string[], signal: AbortSignal) => Promise<Answered> = async () => ANSWER) {
   const sent: unknown[] = []
   const server = new McpServer({
@@ -47,13 +47,13 @@ it.each([
   expect(sent).toContainEqual({ jsonrpc: "2.0", id: 2, result: {} })
 })
 
-it("answers bytes that are no UTF-8 with an error", () => {
+it("answers bytes that are not UTF-8 with an error", () => {
   const { server, sent } = started()
   server.receive(Buffer.from([0x22, 0xff, 0x22]))
   expect(sent).toEqual([{ jsonrpc: "2.0", id: null, error: { code: -32_700, message: "the message is not in UTF-8" } }])
 })
 
-it("says nothing to notifications, replies and empty lines", async () => {
+it("sends no reply to notifications, replies and empty lines", async () => {
   const { server, sent, receive } = started()
   receive({ jsonrpc: "2.0", method: "notifications/initialized" }, { jsonrpc: "2.0", id: 1, result: {} }, "  ")
   receive({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "unknown" } })
@@ -110,7 +110,7 @@ it("cancels a call and sends no reply for it", async () => {
   expect(sent).toMatchObject([{ id: 1, error: { message: "a request with this `id` is running" } }])
 })
 
-it("bounds how many calls wait", async () => {
+it("bounds the number of waiting calls", async () => {
   const ends: (() => void)[] = []
   const { server, sent, receive } = started(() => new Promise(resolve => ends.push(() => resolve(ANSWER))))
   for (let id = 0; id <= 64; id += 1) receive(call(id, "analyze", ANALYZE))

@@ -8,7 +8,7 @@ import { EXIT } from "../exit.js"
 import { fieldsOf, textOf } from "../foreign.js"
 import { commandLine, listedTool, type Tool } from "./tool.js"
 
-/** What a command printed, and its exit code. */
+/** The output of a command, and its exit code. */
 export interface Answered {
   readonly code: number
   readonly out: string
@@ -23,12 +23,12 @@ export interface ServerOptions {
   readonly send: (message: object) => void
 }
 
-/** Those that a client may ask for; the first is offered to a client that asks for another. */
+/** Versions that a client may request. The first is offered to a client that requests another one. */
 const PROTOCOL_VERSIONS = ["2025-06-18", "2025-11-25", "2025-03-26", "2024-11-05"]
 
 const RPC = { parse: -32_700, request: -32_600, method: -32_601, params: -32_602 } as const
 
-/** Calls that wait or run; more are rejected at once. */
+/** The limit of calls that wait or run. More are rejected at once. */
 const MOST_CALLS = 64
 
 class RpcError extends Error {
@@ -52,7 +52,7 @@ export class McpServer {
     this.#options = options
   }
 
-  /** One line of standard input. */
+  /** Handles one line of standard input. */
   receive(line: Buffer): void {
     try {
       if (!isBlank(line)) this.#take(parsed(line))
@@ -75,7 +75,7 @@ export class McpServer {
     const { jsonrpc, id, method, params } = fieldsOf(message)
     const known = idOf(id)
     if (jsonrpc !== "2.0") throw new RpcError(RPC.request, 'one message with `"jsonrpc": "2.0"` is expected', known)
-    // A reply: this server asks nothing.
+    // A reply, which this server ignores because it sends no requests.
     if (method === undefined && id !== undefined) return
     if (typeof method !== "string") throw new RpcError(RPC.request, "`method` must be a string", known)
     if (id === undefined) this.#notice(method, params)
@@ -127,7 +127,7 @@ export class McpServer {
     }
   }
 
-  /** Undefined where the client has cancelled the call: it expects no reply. */
+  /** Undefined if the client has cancelled the call, since it expects no reply then. */
   async #call(id: Id, params: unknown): Promise<object | undefined> {
     const { name, arguments: given = {} } = fieldsOf(params)
     const tool = this.#options.tools.find(one => one.name === name)
@@ -136,7 +136,7 @@ export class McpServer {
       throw new RpcError(RPC.params, `there is no tool \`${String(textOf(name)).slice(0, 100)}\`; there are ${known}`)
     }
     const line = commandLine(tool, given)
-    // As a result and not as an error of the protocol: a model that reads it can ask again.
+    // Returned as a result and not as a protocol error, so that a model can read it and try again.
     if ("error" in line) return failure(line.error)
     if (this.#running.size >= MOST_CALLS) return failure("too many concurrent queries; wait for answers")
     const controller = new AbortController()
@@ -183,7 +183,7 @@ const INSTRUCTIONS =
 
 const failure = (text: string): object => ({ content: [{ type: "text", text }], isError: true })
 
-/** Whether the command has answered; otherwise its output says why not. */
+/** Whether the command has answered. Otherwise its output contains the reason. */
 const isAnswer = ({ code, out }: Answered): boolean =>
   code === EXIT.ok || code === EXIT.found || code === EXIT.undecided || (code === EXIT.failed && out !== "")
 

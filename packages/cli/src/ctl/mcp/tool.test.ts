@@ -21,7 +21,7 @@ async function commandOf({ command: [name = "", sub] }: Tool): Promise<Command> 
   return found
 }
 
-/** Options that a tool does not offer, each for a reason. */
+/** Options that a tool does not offer, each with the reason. */
 const NOT_OFFERED: Readonly<Record<string, string>> = {
   "--output": "`format`",
   "--kubeconfig": "the user who starts the server chooses the cluster",
@@ -41,7 +41,7 @@ describe.each(CLUSTER.map(tool => [tool.name, tool] as const))("tool %s", (name,
     const flags = command.options.map(({ long }) => long)
     const offered = Object.values(tool.arguments).flatMap(({ flag }) => flag ?? [])
     expect(flags).toEqual(expect.arrayContaining(offered))
-    // A cluster tells its own mesh, and `get` shows only policies.
+    // A cluster has its own mesh settings, and `get` shows only policies.
     if (["get", "describe"].includes(name)) return
     const left = flags.filter(flag => !offered.includes(flag ?? "") && !Object.hasOwn(NOT_OFFERED, flag ?? ""))
     expect(left.filter(flag => !["--namespace"].includes(flag ?? ""))).toEqual([])
@@ -60,7 +60,7 @@ describe("the command line", () => {
     })
   })
 
-  it("takes the options of the user who started the server before those of the question", () => {
+  it("puts the options of the user who started the server first", () => {
     expect(commandLine(named("describe", CLUSTER), { workload: "a/b" })).toEqual({
       words: ["describe", "workload", "--mesh=m", "--context=c", "--output=json", "--", "a/b"],
     })
@@ -69,7 +69,7 @@ describe("the command line", () => {
     })
   })
 
-  it("makes no option of a value", () => {
+  it("never reads a value as an option", () => {
     const given = { workload: "--kubeconfig=/etc/passwd", files: ["--output=md"] }
     expect(commandLine(named("who-can"), given)).toEqual({
       words: ["who-can", "--output=json", "--filename=--output=md", "--", "--kubeconfig=/etc/passwd"],
@@ -106,17 +106,17 @@ describe("the command line", () => {
     expect(commandLine(named("who-can"), given)).toEqual({ error: expect.stringContaining(error) })
   })
 
-  it("rejects a switch that is no boolean", () => {
+  it("rejects a switch that is not a boolean", () => {
     const given = { from: "a", to: "b", workloads: "c", shadow: "yes" }
     expect(commandLine(named("diff"), given)).toEqual({ error: "`shadow` must be true or false" })
   })
 })
 
-it("offers what only a cluster answers with a cluster alone", () => {
+it("offers cluster-only queries only with a cluster", () => {
   expect(FILES.map(({ name }) => name)).toEqual(["diff", "who-can", "what-can", "analyze", "explain", "test"])
   expect(CLUSTER.map(({ name }) => name).slice(6)).toEqual(["get", "describe", "check"])
 })
 
-it("offers no kind that holds secrets", () => {
+it("offers no kind that contains secrets", () => {
   expect(commandLine(named("get", CLUSTER), { kind: "secrets" })).toEqual({ error: expect.stringContaining("`kind`") })
 })

@@ -5,7 +5,7 @@
 interface Common {
   readonly description: string
   readonly required?: boolean
-  /** The option that the value is given to; absent for a positional argument. */
+  /** The option that takes the value. Absent for a positional argument. */
   readonly flag?: string
 }
 
@@ -19,16 +19,16 @@ export type ToolArgument = Common &
   )
 
 export interface Tool {
-  /** As the command. */
+  /** The name of the command. */
   readonly name: string
   readonly description: string
-  /** The words of the command that asks. */
+  /** The words of the command. */
   readonly command: readonly string[]
   readonly formats: Readonly<Record<string, readonly string[]>>
   readonly arguments: Readonly<Record<string, ToolArgument>>
 }
 
-/** As `tools/list` shows it. */
+/** The tool's entry in `tools/list`. */
 export function listedTool({ name, description, formats, arguments: args }: Tool): object {
   const properties = Object.entries(args).map(([key, argument]) => [key, schemaOf(argument)])
   const format = {
@@ -68,7 +68,7 @@ function schemaOf(argument: ToolArgument): object {
 
 export type CommandLine = { readonly words: readonly string[] } | { readonly error: string }
 
-/** The command line that asks, or what is wrong with the arguments. */
+/** The command line, or the error in the arguments. */
 export function commandLine(tool: Tool, given: unknown): CommandLine {
   if (typeof given !== "object" || given === null || Array.isArray(given))
     return { error: "arguments must be an object" }
@@ -95,7 +95,7 @@ export function commandLine(tool: Tool, given: unknown): CommandLine {
   return { words: [...tool.command, ...chosen, ...options, "--", ...positional] }
 }
 
-/** The values as words, or what they must be. */
+/** The values as words, or a text that says what they must be. */
 function wordsOf(value: unknown, argument: ToolArgument): readonly string[] | string {
   switch (argument.type) {
     case "text":
@@ -126,7 +126,7 @@ function isWord(value: unknown, argument: ToolArgument): value is string {
   return !isPath(argument) || !NO_PATH.test(value)
 }
 
-/** Standard input carries the protocol, and nothing is fetched. */
+/** Not allowed: standard input carries the protocol, and nothing is fetched. */
 const NO_PATH = /^(-$|https?:\/\/)/i
 
 const isPath = ({ type }: ToolArgument): boolean => type === "path" || type === "paths"

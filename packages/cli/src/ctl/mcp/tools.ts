@@ -81,9 +81,9 @@ function tool(name: string, description: string, args: Arguments, more: Partial<
   return { name, description, command: [name], formats: TEXT_OR_JSON, arguments: args, ...more }
 }
 
-/** Options of every command, from the user who starts the server. */
+/** Options for every command, from the user who starts the server. */
 export interface ToolOptions {
-  /** Of those that can ask a cluster; undefined if none is to be asked. */
+  /** Options for commands that can query a cluster. Undefined if none may be queried. */
   readonly cluster: readonly string[] | undefined
   readonly mesh: readonly string[]
 }
@@ -198,7 +198,7 @@ function withoutWorkloads(args: Arguments): Arguments {
   return Object.fromEntries(Object.entries(args).filter(([name]) => name !== "workloads"))
 }
 
-/** No kinds that hold secrets: what a model reads may be sent on. */
+/** Excludes kinds that contain secrets, because a model's input may be sent on. */
 const KINDS = [
   "policies",
   "requestauthentications",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which mesh is meant, by what the cluster serves and what flags say; and commands against a cluster whose mesh has
-// other settings.
+// Which mesh is used, by what the cluster serves and what flags name; and commands against a cluster with other mesh
+// settings.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { createServer, type Server } from "node:http"
@@ -14,7 +14,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vites
 import { typed } from "../testing/typed.js"
 import { discoverMesh } from "./discover-mesh.js"
 
-// The first use of a command loads it, which takes a while on a busy machine.
+// The first use of a command loads it, which is slow on a busy machine.
 vi.setConfig({ testTimeout: 180_000 })
 
 interface Installed {
@@ -25,7 +25,7 @@ interface Installed {
 const MERLON: Installed = { mesh: "merlon", domain: "merlon.dev" }
 const DUBBO: Installed = { mesh: "dubbo", domain: "dubbo.apache.org" }
 
-/** As an API server tells of its groups. */
+/** The discovery documents of an API server. */
 function discovery(meshes: readonly Installed[]): ReadonlyMap<string, object> {
   const group = (name: string) => ({ name, preferredVersion: { groupVersion: `${name}/v1`, version: "v1" } })
   const policies = (categories: readonly string[]) => ({
@@ -50,10 +50,10 @@ const api = (meshes: readonly Installed[]) => {
     },
     close: async () => undefined,
     lines: () => expect.unreachable("nothing is followed"),
-  } as unknown as Parameters<typeof discoverMesh>[0] // as much of it as is asked
+  } as unknown as Parameters<typeof discoverMesh>[0] // only what the code under test uses
 }
 
-describe("the mesh that is meant", () => {
+describe("the mesh", () => {
   it.each([
     ["the only one", [DUBBO], {}, "dubbo dubbo.apache.org true"],
     ["the one with the flag's word", [MERLON, DUBBO], { mesh: "dubbo" }, "dubbo dubbo.apache.org true"],
@@ -66,7 +66,7 @@ describe("the mesh that is meant", () => {
     expect(`${names.mesh} ${names.domain} ${installed}`).toBe(found)
   })
 
-  it("is asked for where there are several", async () => {
+  it("must be named if there are several", async () => {
     await expect(discoverMesh(api([MERLON, DUBBO]), {})).rejects.toThrow(
       "the cluster has several meshes: `dubbo` (dubbo.apache.org), `merlon` (merlon.dev); choose one with `--mesh dubbo --domain dubbo.apache.org`",
     )
@@ -198,7 +198,7 @@ describe("commands", () => {
     expect(out).toContain("skipped: the cluster has no workload")
   })
 
-  it("prove nothing where a stored policy cannot be read", async () => {
+  it("prove nothing if a stored policy cannot be read", async () => {
     const odd = { ...policy([]), spec: { rulez: [] } }
     routes.set(`${group}/authorizationpolicies`, {
       ...{ kind: "List", apiVersion: "v1", metadata: {} },
@@ -215,7 +215,7 @@ describe("commands", () => {
     expect(out).toContain("skipped: what replica merlond-2 of the control plane knows")
   })
 
-  it("say which mesh there is where flags name another", async () => {
+  it("report the existing mesh if flags name another", async () => {
     expect(await run("proxy status -A --mesh merlon --domain merlon.dev")).toBe(1)
     expect(err).toContain("which has `dubbo` (dubbo.apache.org); pass `--mesh dubbo --domain dubbo.apache.org`")
     routes = new Map(discovery([]))
@@ -223,7 +223,7 @@ describe("commands", () => {
     expect(err).toContain("no mesh is installed in this cluster")
   })
 
-  it("do not wait silently for nothing", async () => {
+  it("report that there is nothing to wait for", async () => {
     const applied = { ...policy(["/x"]), metadata: { ...metadata, generation: 1 } }
     routes.set("/apis/security.dubbo.apache.org/v1alpha3/namespaces/foo/authorizationpolicies/deny", applied)
     routes.set("/apis/security.dubbo.apache.org/v1alpha3", {

@@ -16,11 +16,11 @@ export interface MeshWords {
 
 export interface DiscoveredMesh {
   readonly names: MeshNames
-  /** False where the cluster serves no policies of any mesh. Unknown, and taken for true, where flags said which mesh. */
+  /** False if the cluster serves no policies of any mesh. Unknown, and assumed to be true, if flags name the mesh. */
   readonly installed: boolean
 }
 
-/** What `--mesh` and `--domain`, or their environment variables, leave open is asked of the cluster. */
+/** Discovers what `--mesh`, `--domain` and their environment variables do not set. */
 export async function discoverMesh(api: Api, given: Partial<MeshWords>): Promise<DiscoveredMesh> {
   const { mesh, domain } = given
   if (mesh !== undefined && domain !== undefined) return { names: meshNames({ mesh, domain }), installed: true }
@@ -56,7 +56,10 @@ export async function installedMeshes(api: Api): Promise<readonly MeshWords[]> {
   return found.flatMap(words => words ?? []).sort((a, b) => (a.domain < b.domain ? -1 : 1))
 }
 
-/** Our definitions put policies into the categories `<mesh>` and `<mesh>-policy`; another vendor's group has neither. */
+/**
+ * The mesh's name and domain, if our definitions are installed: they have the categories `<mesh>` and `<mesh>-policy`,
+ * which other vendors' groups lack.
+ */
 function wordsIn(domain: string, resources: readonly unknown[]): MeshWords | undefined {
   const policies = resources.map(fieldsOf).find(({ name }) => name === "authorizationpolicies")
   const categories = listOf(policies?.categories).flatMap(one => textOf(one) ?? [])

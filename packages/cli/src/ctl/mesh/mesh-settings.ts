@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The settings of a cluster's mesh, from its control plane: the same policies mean something else under other settings. A
-// flag overrides a setting, and the answer says so. Missing settings make an answer incomplete.
+// The settings of a cluster's mesh, from its control plane: the same policies have another meaning under other
+// settings. A flag overrides a setting, and the answer says so. Missing settings make an answer incomplete.
 
 import { ApiError } from "@merlon/control/kubernetes"
 import { type MeshConfig, meshConfig, PATH_NORMALIZATIONS, readProviders } from "@merlon/policy/mesh"
@@ -47,7 +47,7 @@ export async function clusterMesh(
   return { names: session.names, ...told, ...given }
 }
 
-/** As the control plane says, or why it does not. */
+/** The control plane's settings, or the reason why they are missing. */
 async function toldSettings(session: Session): Promise<Settings | string> {
   try {
     const query = new URLSearchParams({ limit: "1" })

@@ -9,7 +9,7 @@ const list = (names: readonly string[], notes: object) => ({
   items: names.map(name => ({ metadata: { namespace: "app", name }, spec: {} })),
 })
 
-/** Answers with this, and keeps what was told. */
+/** Lists with this answer, and collects the notes. */
 async function listed(answer: object): Promise<{ readonly names: readonly string[]; readonly told: string }> {
   let told = ""
   const spy = vi.spyOn(process.stderr, "write").mockImplementation(text => {
@@ -17,7 +17,7 @@ async function listed(answer: object): Promise<{ readonly names: readonly string
     return true
   })
   try {
-    // What is asked for goes through these alone.
+    // The code under test uses only these.
     const session = { api: { request: async () => answer }, names: meshNames(), origin: "here" } as unknown as Session
     const { items } = await observedList(session, { resource: "proxies", namespace: undefined })
     return { names: items.map(({ name }) => name), told }
@@ -26,7 +26,7 @@ async function listed(answer: object): Promise<{ readonly names: readonly string
   }
 }
 
-it("says which replicas have not answered the one that was asked", async () => {
+it("reports which replicas did not respond", async () => {
   expect(await listed(list(["one", "two"], {}))).toEqual({ names: ["one", "two"], told: "" })
   const { names, told } = await listed(list(["one"], { partial: ["merlond-b"] }))
   expect(names).toEqual(["one"])

@@ -10,7 +10,7 @@ import { tell, visible } from "../terminal.js"
 
 export interface ObservedList {
   readonly items: readonly Observation[]
-  /** Everything of the list but its items. */
+  /** All fields of the list but its items. */
   readonly notes: Fields
 }
 
@@ -32,7 +32,7 @@ export interface Asking {
     | "proxies"
     | "readiness"
     | "workloads"
-  /** All of them where absent. */
+  /** All namespaces if absent. */
   readonly namespace: string | undefined
   readonly name?: string
   readonly query?: URLSearchParams
@@ -54,7 +54,7 @@ export async function observedList(session: Session, asking: Asking): Promise<Ob
   return { items: listOf(items).map(observationOf), notes }
 }
 
-/** What keeps a list from being about everything that was asked: replicas that did not answer, items beyond the limit, or none at all. */
+/** Why a list is incomplete: replicas that did not respond, items beyond the limit, or no answer at all. */
 export function gapsIn({ items, notes }: ObservedList, namespace: string | undefined, noun: string): readonly string[] {
   const { remainingItemCount: more } = fieldsOf(notes.metadata)
   const where = namespace === undefined ? "the mesh" : `namespace \`${namespace}\``
@@ -65,14 +65,14 @@ export function gapsIn({ items, notes }: ObservedList, namespace: string | undef
   ]
 }
 
-/** Nothing in one namespace is not nothing: who asked without naming one may think of the whole mesh. */
+/** Notes that an empty list is about one namespace only: a user who named none may expect the whole mesh. */
 export function tellScope({ items }: Pick<ObservedList, "items">, namespace: string | undefined): void {
   if (items.length === 0 && namespace !== undefined) {
     tell(`note: only namespace \`${visible(namespace)}\` was queried; add \`-A\` for all namespaces`)
   }
 }
 
-/** Names of replicas that did not answer the one that was asked. */
+/** Names replicas that did not respond to the one that was queried. */
 export function silentNote(silent: readonly string[]): string {
   const [replica, has] = silent.length === 1 ? ["replica", "has"] : ["replicas", "have"]
   return `note: the ${replica} ${silent.map(visible).join(", ")} of the control plane ${has} not answered; what is known there alone is missing`
@@ -97,12 +97,12 @@ function textsIn(value: unknown): readonly string[] {
   return listOf(value).flatMap(one => textOf(one) ?? [])
 }
 
-/** The group is not there at all, which is another thing than that something in it is not. */
+/** Whether the group itself is not served, as opposed to an object in it. */
 export function isNowhere(error: unknown): boolean {
   return error instanceof ApiError && error.code === 404 && !/among|decision/.test(error.message)
 }
 
-/** The mesh of another name may be there: then no control plane is to blame. */
+/** The error for a missing group. If a mesh of another name exists, the control plane is not at fault. */
 async function nowhere({ api, names, origin }: Session): Promise<CommandError> {
   const { mesh, domain } = names
   const there = await installedMeshes(api).catch(() => [])
@@ -127,7 +127,7 @@ export function observationOf(value: unknown): Observation {
   return { namespace: textOf(namespace) ?? "", name: textOf(name) ?? "", spec: fieldsOf(spec) }
 }
 
-/** The trust domain says nothing where there is one alone. */
+/** The caller without its trust domain if there is only one. */
 export function shortCaller(spec: Fields): string {
   const peer = textOf(spec.peer) ?? textOf(spec.caller)
   if (peer !== undefined) return peer.replace(/^spiffe:\/\/[^/]+\//, "")

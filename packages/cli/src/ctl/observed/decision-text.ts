@@ -18,7 +18,7 @@ export function decisionRow({ spec }: Observation): readonly string[] {
     textOf(workload) ?? "",
     shortCaller(spec),
     requestOf(spec),
-    // A TCP connection that was allowed has no status.
+    // An allowed TCP connection has no status.
     verdict === "allow" && protocol === "tcp" ? "-" : statusOf(status),
     known === undefined ? why : `${why} [${known}]`,
   ]
@@ -31,7 +31,7 @@ function requestOf({ protocol, method, path }: Fields): string {
 
 const statusOf = (status: unknown): string => (typeof status === "number" && status > 0 ? String(status) : "closed")
 
-/** Everything that the proxy still knew of it. */
+/** Everything that the proxy still knew about the decision. */
 export function decisionText({ spec }: Observation): string {
   const { verdict, status, time, workload, port, reason, explanation } = spec
   const head = verdict === "allow" ? paint.green("allowed") : paint.red(`denied: ${statusOf(status)}`)

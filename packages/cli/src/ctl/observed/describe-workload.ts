@@ -29,17 +29,17 @@ import {
 } from "./answers-api.js"
 import { type HostTraffic, hostTraffic } from "./host-traffic.js"
 
-/** What is known, or why it is not. */
+/** The value, or the reason why it is missing. */
 export type Known<T> = { readonly known: T } | { readonly missing: string }
 
 export interface WorkloadDescription {
   readonly workload: Observation
-  /** Of the policies in force, those that may be asked about. */
+  /** Rules of the enforced policies that the user may read. */
   readonly rules: Known<readonly Observation[]>
-  /** `result`, `ways` and `undecided`, as `who-can` tells them. */
+  /** `result`, `ways` and `undecided` of `who-can`. */
   readonly callers: Known<Fields>
   readonly calls: Known<readonly Observation[]>
-  /** What the workload calls, as its own proxies counted it. */
+  /** The destinations that the workload calls, as counted by its own proxies. */
   readonly destinations: Known<readonly Observation[]>
   /** How callers treat its Services. */
   readonly traffic: Known<readonly HostTraffic[]>
@@ -81,13 +81,13 @@ async function itemsOf(session: Session, asking: Asking): Promise<readonly Obser
   return (await observedList(session, asking)).items
 }
 
-/** Without advice about a control plane that is not there: the workload was found, so it is. */
+/** The destinations. Without the advice about a missing control plane: the workload was found, so there is one. */
 async function destinationsOf(session: Session, asking: Asking): Promise<readonly Observation[]> {
   const { items } = fieldsOf(await session.api.request({ method: "GET", path: observedPath(session, asking) }))
   return listOf(items).map(observationOf)
 }
 
-/** From the namespaces whose policies are in force; not every user may read those of the root namespace. */
+/** Rules from the namespaces with enforced policies. Not every user may read those of the root namespace. */
 async function rulesOf(session: Session, { namespace, spec }: Observation): Promise<readonly Observation[]> {
   const policies = listOf(spec.policies).map(policy => textOf(fieldsOf(policy).policy) ?? "")
   const places = new Set(policies.map(policy => policy.slice(0, policy.indexOf("/"))))
@@ -103,7 +103,10 @@ async function rulesOf(session: Session, { namespace, spec }: Observation): Prom
   return found
 }
 
-/** A root namespace that may not be read is left out: MeshServices there govern only hosts that have none of their own. */
+/**
+ * A root namespace that the user may not read is left out. MeshServices there apply only to hosts that have none of
+ * their own.
+ */
 async function trafficOf(session: Session, { namespace, spec }: Observation): Promise<readonly HostTraffic[]> {
   const { rootNamespace } = session.names
   const documents: MeshService[] = []
@@ -120,7 +123,7 @@ async function trafficOf(session: Session, { namespace, spec }: Observation): Pr
 
 async function meshServicesIn(session: Session, namespace: string): Promise<readonly MeshService[]> {
   const kinds = knownKinds(session.names).filter(({ kind }) => kind === "MeshService")
-  // Of the flags `listObjects` reads only filters, of which there are none.
+  // Of the flags, `listObjects` reads only filters, and there are none.
   const lists = await ofServed(kinds, kind => listObjects({ ...session, namespace }, kind, {} as GetFlags))
   return lists
     .flatMap(({ items }) => items)
@@ -128,7 +131,10 @@ async function meshServicesIn(session: Session, namespace: string): Promise<read
     .filter(document => document?.kind === "MeshService")
 }
 
-/** By the control plane, which knows how the mesh is set up; here, where it has no time, or we no right to its. */
+/**
+ * Computed by the control plane, which knows the mesh settings. Computed here if it has no time or the user lacks the
+ * permission.
+ */
 async function callersOf(session: Session, workload: Observation, flags: QuestionFlags): Promise<Fields> {
   const { namespace, name } = workload
   try {

@@ -32,7 +32,10 @@ export async function explainDecision(
 
 const TRIED = "The smallest change that would allow it (evaluated without the token and headers it may have had):"
 
-/** With the current policies. Undefined if the user may not read them, or if they deny the request for another reason by now. */
+/**
+ * The change under the current policies. Undefined if the user may not read them, or if they now deny the request for
+ * another reason.
+ */
 async function changeFor(
   session: Session,
   { spec }: Observation,
@@ -47,7 +50,7 @@ async function changeFor(
     const { host: _, ...asked } = readLogLine(JSON.stringify(spec))
     const documents = await clusterPolicies(session, log)
     const mesh = await clusterMesh(session, flags, log, () => {})
-    // A change that was tried on other policies than those in force may change nothing.
+    // A change that was verified with other policies than the enforced ones may have no effect.
     if (!isComplete(log.of(0, 0))) return undefined
     const question = { documents, workload, mesh, asked, now: Math.floor(Date.now() / 1000) }
     const { stages, change } = explanationOf(question)

@@ -9,7 +9,7 @@ export interface HostTraffic {
   readonly service: string
   /** `namespace/name`. */
   readonly meshService: string
-  /** Requests or connections that the settings are for. */
+  /** The requests or connections that the settings apply to. */
   readonly scope: string
   readonly settings: { readonly [field: string]: string }
 }
@@ -19,7 +19,10 @@ interface Place {
   readonly rootNamespace: string
 }
 
-/** Of Services in the namespace; those that no MeshService of theirs or of the root namespace governs are left out. */
+/**
+ * The traffic settings of Services in the namespace. Services without a MeshService, in their own or the root
+ * namespace, are left out.
+ */
 export function hostTraffic(
   services: readonly string[],
   documents: readonly MeshService[],

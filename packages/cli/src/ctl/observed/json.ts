@@ -9,7 +9,7 @@ export function rulesJson(items: readonly Observation[]): string {
   return pretty(items.map(({ spec }) => spec))
 }
 
-/** `skipped`: what the answer is not about although it was asked for. */
+/** `skipped`: gaps in the answer. */
 export function proxiesJson(items: readonly Observation[], skipped: readonly string[]): string {
   return pretty({ proxies: items.map(named("proxy")), read: { proxies: items.length, skipped } })
 }
@@ -18,7 +18,7 @@ export function readinessJson(items: readonly Observation[], skipped: readonly s
   return pretty({ workloads: items.map(named("workload")), read: { workloads: items.length, skipped } })
 }
 
-/** One decision per line, because programs that follow read line by line. */
+/** One decision per line, because programs that follow the output read it line by line. */
 export function decisionLine({ spec }: Observation): string {
   return JSON.stringify(spec)
 }

@@ -28,7 +28,7 @@ export function rulesText({ items, notes }: ObservedList, now: number): string {
   return table(["POLICY", "RULE", "ACTION", "USED", "LAST", "OBSERVED SINCE"], rows)
 }
 
-/** Of a certificate. */
+/** The remaining lifetime of a certificate. */
 export function leftOf(notAfter: unknown, now: number): string {
   const end = Date.parse(textOf(notAfter) ?? "")
   if (Number.isNaN(end)) return "-"
@@ -60,7 +60,7 @@ export function stateOf({ behind, lagMs, rejection }: Fields): string {
 export const shown = (value: unknown): string =>
   typeof value === "string" || typeof value === "number" ? String(value) : "-"
 
-/** Whether every proxy enforces what it is to. */
+/** Whether every proxy enforces its latest revision. */
 export function isUpToDate({ spec }: Observation): boolean {
   return spec.behind === 0 && spec.rejection === undefined
 }
@@ -98,7 +98,7 @@ export function readinessText({ items }: ObservedList, now: number, skipped: rea
   return `${withSkipped(summary, skipped)}\n\nWho calls in plaintext:\n${table(["WORKLOAD", "PORT", "FROM", "CALLS", "FIRST", "LAST", "UNDER STRICT"], callers)}`
 }
 
-/** For how long of the window that counts. */
+/** The observed part of the window. */
 function observedText({ observedSince, windowStart }: Fields, now: number): string {
   const [since, start] = [textOf(observedSince), textOf(windowStart)]
   if (start === undefined) return "-"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The description of a workload, as text and as JSON. Names, paths and reasons come from others, so terminal control
+// The description of a workload as text and as JSON. Names, paths and reasons are external text, so terminal control
 // characters are removed.
 
 import { ruleText } from "@merlon/policy/ledger"
@@ -11,7 +11,7 @@ import type { Known, WorkloadDescription } from "./describe-workload.js"
 import type { HostTraffic } from "./host-traffic.js"
 import { ago, leftOf, shown, stateOf, table } from "./tables.js"
 
-/** Calls that are shown; JSON has all. */
+/** The limit of calls in text. JSON contains all. */
 const MOST = 20
 
 export function workloadJson(description: WorkloadDescription): object {
@@ -29,7 +29,7 @@ export function workloadJson(description: WorkloadDescription): object {
   }
 }
 
-/** In the order of the rules. */
+/** Usage in the order of the rules. */
 function usesOf({ kind, policy }: Fields, rules: readonly Observation[]): readonly Fields[] {
   const own = rules.map(({ spec }) => spec).filter(spec => spec.kind === kind && spec.policy === policy)
   return own.toSorted((a, b) => Number(a.rule) - Number(b.rule))
@@ -118,7 +118,7 @@ function portLines({ ports }: Fields): readonly string[] {
     textOf(shadow) === undefined || shadow === mode ? shown(mode) : `${shown(mode)} (Shadow: ${shown(shadow)})`,
     shown(why),
   ])
-  // The same policies speak for every port.
+  // The same policies apply to every port.
   const [first = {}] = all
   const losers = listOf(first.losers).map(fieldsOf)
   return [
@@ -173,7 +173,7 @@ function callerLines({ result, ways, undecided }: Fields): readonly string[] {
   return [...linesOf(["CALLERS", "REQUESTS", "LIMITS", "BY"], rows), ...end]
 }
 
-/** One line for each setting: lists of limits are long. */
+/** One line for each setting, because lists of limits are long. */
 function trafficLines(traffic: readonly HostTraffic[]): readonly string[] {
   if (traffic.length === 0) return ["defaults: no MeshService applies"]
   const rows = traffic.flatMap(({ service, meshService, scope, settings }) => {
@@ -183,7 +183,7 @@ function trafficLines(traffic: readonly HostTraffic[]): readonly string[] {
   return linesOf(["SERVICE", "MESHSERVICE", "FOR", "SETTING"], rows)
 }
 
-/** Where no rule settled it. */
+/** For a stage in which no rule decided. */
 function stageWords(stage: unknown): string {
   if (stage === "allow") return "no ALLOW rule matches"
   return stage === "default" ? "no ALLOW policy applies" : shown(stage)

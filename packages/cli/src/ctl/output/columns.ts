@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Columns as kubectl prints them: three spaces between, at least six wide, the last one unpadded. Widths are remembered,
-// so that rows of a watch align.
+// Columns in kubectl's format: three spaces between, at least six wide, the last one unpadded. Widths are kept, so that
+// rows of a watch align.
 
 import stringWidth from "string-width"
 
@@ -10,7 +10,7 @@ const MIN_WIDTH = 6
 export class Columns {
   readonly #widths: number[] = []
 
-  /** Each row a line, in the order given. */
+  /** One line per row, in the given order. */
   format(rows: readonly (readonly string[])[]): string {
     for (const row of rows) {
       row.slice(0, -1).forEach((cell, index) => {

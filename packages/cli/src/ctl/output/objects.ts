@@ -5,7 +5,7 @@
 import { stringify } from "yaml"
 import type { AnyObject } from "../catalog/resource.js"
 
-/** Quoted where YAML 1.1 would read something else than text: kubectl and many others read that. */
+/** Quotes text that YAML 1.1 would not read as text: kubectl and many others use that version. */
 const YAML_STYLE = { version: "1.1", indentSeq: false, lineWidth: 0, aliasDuplicateObjects: false } as const
 
 export function formatObject(format: "json" | "yaml", value: unknown): string {
@@ -13,7 +13,7 @@ export function formatObject(format: "json" | "yaml", value: unknown): string {
   return format === "json" ? `${JSON.stringify(ordered, undefined, 4)}\n` : stringify(ordered, YAML_STYLE)
 }
 
-/** One object by itself, several as a List. */
+/** A single object, or several as a List. */
 export function formatObjects(format: "json" | "yaml", objects: readonly AnyObject[], alone: boolean): string {
   const [first] = objects
   if (alone && objects.length === 1 && first !== undefined) return formatObject(format, first)

@@ -6,7 +6,7 @@ import { formatObject, formatObjects, withoutManagedFields } from "./objects.js"
 import { headerOf, readTable, rowOf, type TableView } from "./table.js"
 
 describe("columns", () => {
-  it("stand under each other, six wide at least", () => {
+  it("are aligned, at least six wide", () => {
     expect(
       new Columns().format([
         ["NAME", "A", "AGE"],
@@ -16,13 +16,13 @@ describe("columns", () => {
     ).toBe("NAME        A     AGE\nx           yy    1s\nlong-name         2s\n")
   })
 
-  it("remember how wide they were", () => {
+  it("keep their widths", () => {
     const columns = new Columns()
     columns.format([["a-long-name", "x"]])
     expect(columns.format([["a", "y"]])).toBe("a             y\n")
   })
 
-  it("count what a terminal shows", () => {
+  it("count the characters that a terminal shows", () => {
     expect(
       new Columns().format([
         ["漢字漢字", "x"],
@@ -99,7 +99,7 @@ describe("a table", () => {
     expect(shown(over)).toEqual(expected)
   })
 
-  it("is none where the server sent something else", () => {
+  it("is undefined if the server sent something else", () => {
     expect(readTable({ kind: "PodList", items: [] })).toBeUndefined()
     expect(readTable(null)).toBeUndefined()
     expect(readTable({ kind: "Table", rows: 7 })).toMatchObject({ rows: [], columns: [] })
@@ -114,22 +114,22 @@ describe("documents", () => {
     data: { on: "yes", at: "2026-01-01T00:00:00Z", n: "0x1f" },
   }
 
-  it("have their keys in order", () => {
+  it("have sorted keys", () => {
     expect(Object.keys(JSON.parse(formatObject("json", object)))).toEqual(["apiVersion", "data", "kind", "metadata"])
   })
 
-  it("mean the same to readers of either YAML", () => {
+  it("mean the same in YAML 1.1 and 1.2", () => {
     for (const version of ["1.1", "1.2"] as const)
       expect(parse(formatObject("yaml", object), { version })).toEqual(object)
   })
 
-  it("stand alone or in a List", () => {
+  it("are single or in a List", () => {
     expect(JSON.parse(formatObjects("json", [object], true)).kind).toBe("A")
     expect(JSON.parse(formatObjects("json", [object], false))).toMatchObject({ kind: "List", items: [{ kind: "A" }] })
     expect(JSON.parse(formatObjects("json", [], true))).toMatchObject({ kind: "List", items: [] })
   })
 
-  it("leave out who manages what", () => {
+  it("omit managedFields", () => {
     expect(withoutManagedFields(object).metadata).toEqual({ name: "x" })
   })
 })

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server's Table (meta.k8s.io/v1) as rows of text. The server knows its kinds best, so merlonctl, like kubectl, shows
-// its columns.
+// The server's Table (meta.k8s.io/v1) as rows of text. The server knows its kinds best, so merlonctl, like kubectl,
+// shows the server's columns.
 
 import { fieldsOf, listOf, textOf } from "../foreign.js"
 import { visible } from "../terminal.js"
@@ -24,11 +24,11 @@ export interface TableView {
   readonly wide: boolean
   readonly withNamespace: boolean
   readonly withLabels: boolean
-  /** `kind.group/` before each name, where several kinds are shown. */
+  /** `kind.group/` before each name if several kinds are shown. */
   readonly prefix: string
 }
 
-/** Undefined where the answer is no Table. */
+/** Undefined if the answer is no Table. */
 export function readTable(value: unknown): Table | undefined {
   const { kind, columnDefinitions, rows, metadata } = fieldsOf(value)
   if (kind !== "Table") return undefined
@@ -69,7 +69,7 @@ export function rowOf({ columns }: Pick<Table, "columns">, row: TableRow, view: 
   ]
 }
 
-/** The first line alone: a cell is one line. */
+/** Only the first line, because a cell is one line. */
 function cellText(value: unknown): string {
   if (value === null || value === undefined) return ""
   const text = typeof value === "string" ? value : JSON.stringify(value)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl test --filter`, as people type it.
+// `merlonctl test --filter` on the command line.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { afterAll, beforeAll, expect, it, vi } from "vitest"
 import { typed } from "../testing/typed.js"
 
-// The first use of a command loads it, which takes a while on a busy machine.
+// The first use of a command loads it, which is slow on a busy machine.
 vi.setConfig({ testTimeout: 180_000 })
 
 const TEST = `kind: PolicyTest
@@ -40,7 +40,7 @@ it.each([
   expect(await typed(["test", file, "--filter", text])).toMatchObject({ code: 0, out: `${file}\n${said}` })
 })
 
-it("says that it leaves nothing, and fails", async () => {
+it("fails if it matches nothing", async () => {
   const { code, err } = await typed(["test", file, "--filter", "three"])
   expect(code).toBe(4)
   expect(err).toContain("has `three` in its name, or in that of its file")

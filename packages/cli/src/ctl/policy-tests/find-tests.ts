@@ -24,7 +24,7 @@ export interface FoundTests {
   readonly file: string
   readonly test: PolicyTestFile
   readonly documents: readonly PolicyDocument[]
-  /** That its policies are written for. */
+  /** The mesh that its policies are written for. */
   readonly mesh: MeshConfig
 }
 
@@ -32,7 +32,7 @@ export interface FindOptions {
   readonly flags: MeshSettings
   readonly note: (text: string) => void
   readonly log: InputLog
-  /** Told of the files and folders of policies before they are read, and so also where they cannot be. */
+  /** Called with the files and folders of policies before they are read, and so even if they cannot be read. */
   readonly reading?: (sources: readonly string[]) => void
 }
 
@@ -115,7 +115,7 @@ function inline(
   })
 }
 
-/** The folder the test stands in, where it names no policies and brings none. */
+/** The policies' sources: the folder of the test by default, none if the test file contains policies. */
 function sourcesOf({ policies, documents }: PolicyTestFile, file: string): readonly string[] {
   const paths = policies.length === 0 && documents.length === 0 ? ["."] : policies
   return paths.map(path => join(dirname(file), path))

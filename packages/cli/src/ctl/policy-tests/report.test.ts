@@ -54,7 +54,7 @@ async function run(...paths: string[]): Promise<readonly FileRun[]> {
   })
 }
 
-describe("tests beside their policies", () => {
+describe("tests in the folder of their policies", () => {
   beforeEach(() => {
     write("shop/readers.yaml", POLICY)
     write("shop/deep/readers.test.yaml", `${TESTS}policies: [..]\n`)
@@ -70,25 +70,25 @@ describe("tests beside their policies", () => {
     await expect(`${report}\n`).toMatchFileSnapshot("golden/test.json.txt")
   })
 
-  it("are written as JUnit reads them", async () => {
+  it("are written as JUnit XML", async () => {
     await expect(
       testJunit(await run("."), { ...READ, skipped: ["a.txt: it holds a `PolicyTest`"] }),
     ).toMatchFileSnapshot("golden/test.xml")
   })
 
-  it("are about the folder's policies where they name none", async () => {
+  it("use the folder's policies by default", async () => {
     write("shop/own.test.yaml", TESTS)
     const [own] = await run("shop/own.test.yaml")
     expect(own?.results.map(({ passed }) => passed)).toEqual([true, false, false, true])
   })
 })
 
-it("says which file and line a test cannot be read at", async () => {
+it("reports the file and line of an invalid test", async () => {
   write("bad.test.yaml", "kind: PolicyTest\ncases:\n  - request: {}\n    expect: yes\n")
   await expect(run(".")).rejects.toThrow(/bad\.test\.yaml:4:\d+: cases\[0\]\.expect: what is expected is not said/)
 })
 
-it("says which policy in a test cannot be read", async () => {
+it("reports the policy in a test that cannot be read", async () => {
   write("bad.test.yaml", `kind: PolicyTest\ndocuments: [{ kind: Policy }]\n${TESTS.slice(TESTS.indexOf("workloads"))}`)
   await expect(run(".")).rejects.toThrow(/documents\[0\]: kind: unknown kind `Policy`/)
 })

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The results of policy tests: as a test runner prints them, as JSON, and as JUnit XML for pipelines.
+// The results of policy tests as text, as JSON, and as JUnit XML for pipelines.
 
 import { ruleName } from "@merlon/policy/authorization"
 import {
@@ -19,12 +19,12 @@ export interface FileRun extends TestRun {
   readonly regions: readonly RegionCoverage[]
 }
 
-/** Regions without a case that are named; JSON names all. */
+/** The number of uncovered regions that text lists. JSON lists all. */
 const MOST_NAMED = 10
 
 export const isPassed = ({ results }: FileRun): boolean => results.every(({ passed }) => passed)
 
-/** Where only some cases ran, nothing is said of what none touches: those that did not run may. */
+/** If only some cases ran, coverage is omitted, because the other cases may cover more. */
 export function testText(runs: readonly FileRun[], read: Inputs, ran: "all" | "some" = "all"): string {
   const shown = ran === "all" ? runs : runs.filter(({ results }) => results.length > 0)
   const lines = shown.flatMap(({ file, name, results }) => [
@@ -56,7 +56,7 @@ function summary(runs: readonly FileRun[]): readonly string[] {
   const unmet = rules.filter(({ matched }) => matched === 0)
   const regions = regionsOf(runs)
   const untouched = regions.filter(({ touched }) => touched === 0)
-  // A rule that no case matches is named already.
+  // A rule that no case matches is already listed.
   const unnamed = untouched.filter(({ region: { of } }) => of.kind !== "within" || !unmet.some(isRule(of.rule)))
   return [
     `${tallyOf(runs)}; ${rules.length - unmet.length} of ${rules.length} rules matched in some case, ${regions.length - untouched.length} of ${regions.length} regions of the decision touched`,
@@ -77,7 +77,7 @@ function regionLine({ region, example }: RegionCoverage): string {
   return visible(`  no case is ${region.words}${such}`)
 }
 
-/** Over all files, as rules are. */
+/** Regions over all files, as for rules. */
 function regionsOf(runs: readonly FileRun[]): readonly RegionCoverage[] {
   const regions = new Map<string, RegionCoverage>()
   for (const one of runs.flatMap(run => run.regions)) {
@@ -88,7 +88,7 @@ function regionsOf(runs: readonly FileRun[]): readonly RegionCoverage[] {
   return [...regions.values()]
 }
 
-/** Rules by name over all files: two files may test the same policies. */
+/** Rules by name over all files, because two files may test the same policies. */
 function coverageOf(runs: readonly FileRun[]): readonly RuleCoverage[] {
   const rules = new Map<string, RuleCoverage>()
   for (const { rule, matched, decided } of runs.flatMap(({ coverage }) => coverage)) {
@@ -131,7 +131,7 @@ export function testReport(runs: readonly FileRun[], read: Inputs) {
   }
 }
 
-/** As Jenkins, GitLab and others read it. */
+/** JUnit XML as Jenkins, GitLab and others read it. */
 export function testJunit(runs: readonly FileRun[], read: Inputs): string {
   const suites = runs.map(({ file, name, results }) => {
     const failed = results.filter(({ passed }) => !passed).length
@@ -142,7 +142,7 @@ export function testJunit(runs: readonly FileRun[], read: Inputs): string {
   return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n${suites.join("")}${junitSkipped(read)}</testsuites>\n`
 }
 
-/** A pipeline that looks at nothing else learns so that not everything was tested. */
+/** Skipped input as a skipped test, so that a pipeline shows it. */
 function junitSkipped({ skipped }: Inputs): string {
   if (skipped.length === 0) return ""
   const cases = skipped.map(
@@ -158,7 +158,7 @@ function junitCase({ test, passed, differences, answer }: CaseResult, file: stri
   return `${head}>\n      <failure message="${xml(differences[0] ?? "")}">${xml(why)}</failure>\n    </testcase>\n`
 }
 
-/** XML 1.0 section 2.2: most control characters may not stand in a document at all. */
+/** XML 1.0 section 2.2 does not allow most control characters, not even escaped. */
 function xml(text: string): string {
   return text
     .replace(/[\p{Cc}\ufffe\uffff]/gu, character => (character === "\n" ? character : "\ufffd"))

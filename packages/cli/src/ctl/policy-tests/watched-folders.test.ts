@@ -8,10 +8,10 @@ import { WatchedFolders } from "./watched-folders.js"
 const folder = mkdtempSync(join(tmpdir(), "watched-folders-"))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** What keeps the process for the sake of a folder. */
+/** The number of watches that keep the process running. */
 const watches = (): number => process.getActiveResourcesInfo().filter(name => name.startsWith("FSEvent")).length
 
-it("keeps no process that was told to end while it was still reading what to watch", () => {
+it("keeps no process running that stops while it still reads what to watch", () => {
   const folders = new WatchedFolders(() => {}, undefined)
   folders.close()
   const before = watches()

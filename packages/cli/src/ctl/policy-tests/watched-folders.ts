@@ -10,7 +10,7 @@ export class WatchedFolders {
   readonly #ignored: string | undefined
   #isClosed = false
 
-  /** `written`: a file of our own, whose changes are no news. */
+  /** `written`: a file that we write ourselves, whose changes are ignored. */
   constructor(changed: () => void, written: string | undefined) {
     this.#changed = changed
     this.#ignored = written === undefined ? undefined : basename(written)

@@ -21,11 +21,11 @@ export interface ProxyPlace {
   readonly application?: string
   readonly admin?: string
   readonly health?: string
-  /** As `merlond xserver` reads it. */
+  /** In the format of `merlond xserver`. */
   readonly probe?: object
 }
 
-/** The fields are those that `merlond xserver --bootstrap` reads. */
+/** The fields of `merlond xserver --bootstrap`. */
 export function bootstrapText(
   { name, namespace, serviceAccount }: Declaration,
   { controlPlane, serverName, address, listen, application, admin, health, probe }: ProxyPlace,
@@ -55,9 +55,7 @@ export function prepareFolder(folder: string): void {
   }
 }
 
-/**
- * Checks for all files that a proxy starts from. A later failure would have used up an invitation that works only once.
- */
+/** Checks that all files of a proxy can be written. A later failure would have used up a single-use invitation. */
 export function checkRoom(folder: string): void {
   const state = join(folder, "state")
   try {
@@ -74,8 +72,8 @@ export function checkRoom(folder: string): void {
 
 /** Returns the path of the bootstrap file. */
 export function writeBootstrap(folder: string, bootstrap: string, token: string, trustBundle: string): string {
-  // Each replaces the existing file: an old file may be readable by others, or a link to another place. No other user
-  // may choose whom the proxy trusts either.
+  // Each file is replaced: an old one may be readable by others, or be a symlink. Other users must not be able to
+  // change which control plane the proxy trusts either.
   for (const [name, text] of [
     ["token", token],
     ["root.pem", trustBundle],

@@ -9,7 +9,7 @@ import { fieldsOf, listOf, textOf, textsOf } from "../foreign.js"
 
 export interface DeclaredPort {
   readonly port: number
-  /** As a port's name says it: `http`, `grpc`, `tcp`. */
+  /** The protocol as in the name of a port: `http`, `grpc`, `tcp`. */
   readonly protocol: string | undefined
 }
 
@@ -45,7 +45,7 @@ export function declaredPod(
     metadata: {
       name,
       namespace,
-      // Its proxy runs outside; injection would add a second one that never starts.
+      // Its proxy runs outside the cluster. Injection would add a second one that never starts.
       labels: { ...labels, [names.injectLabel]: "false" },
       annotations: { [`${names.domain}/workload`]: "declared", [`${names.domain}/proxy`]: "xserver" },
     },
@@ -56,7 +56,7 @@ export function declaredPod(
       schedulerName: `${names.mesh}-declared`,
       schedulingGates: [{ name: `${names.domain}/declared` }],
       restartPolicy: "Always",
-      // Nothing runs, yet a namespace may insist on the strictest of standards.
+      // Nothing runs, but the namespace may enforce the strictest Pod security standard.
       securityContext: { runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } },
       containers: [
         {
@@ -98,7 +98,7 @@ export function readDeclared({ metadata, spec, status }: AnyObject, { injectLabe
   }
 }
 
-/** What of a declaration cannot be changed on a Pod that is there; undefined where nothing differs. */
+/** A difference that cannot be changed on an existing Pod. Undefined if there is none. */
 export function frozenDifference(live: AnyObject, wanted: AnyObject): string | undefined {
   const account = (pod: AnyObject): unknown => fieldsOf(pod.spec).serviceAccountName
   if (account(live) !== account(wanted)) return "another service account"
@@ -115,12 +115,12 @@ function portsOf(spec: unknown): readonly string[] {
   )
 }
 
-/** Names are unique within a Pod: of several ports with one protocol, all carry their number. */
+/** Names are unique within a Pod: several ports with one protocol have their number in the name. */
 function portName(protocol: string, port: number, ports: readonly DeclaredPort[]): string {
   return ports.filter(other => other.protocol === protocol).length === 1 ? protocol : `${protocol}-${port}`
 }
 
-/** A Pod's name may have dots and be longer. */
+/** Converts the name of a Pod, which may contain dots and be longer. */
 function containerName(name: string): string {
   return name.replaceAll(".", "-").slice(0, MAX_CONTAINER_NAME).replace(/-+$/, "")
 }

@@ -33,7 +33,7 @@ export async function checkNamespace(session: Session, namespace: string): Promi
   }
 }
 
-/** What the workload trusts the control plane by. */
+/** The root certificate by which the workload verifies the control plane. */
 export async function rootCertificate(session: Session, namespace: string): Promise<string> {
   const { rootNamespace } = session.names
   const found =
@@ -46,14 +46,14 @@ export async function rootCertificate(session: Session, namespace: string): Prom
   )
 }
 
-/** Undefined until a control plane that leads has written it there. */
+/** Undefined until a leading control plane has written it. */
 export async function writtenRootCertificate(session: Session, namespace: string): Promise<string | undefined> {
   const map = await getOrNothing(session, CONFIG_MAPS, componentNames(session.names).trustBundle, namespace)
   const pem = textsOf(map?.data)[ROOT_CERTIFICATE]
   return pem?.includes("-----BEGIN CERTIFICATE-----") === true ? pem : undefined
 }
 
-/** Whether it was made. */
+/** Whether it was created. */
 export async function ensureServiceAccount(session: Session, namespace: string, name: string): Promise<boolean> {
   if ((await getOrNothing(session, SERVICE_ACCOUNTS, name, namespace)) !== undefined) return false
   const body = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name, namespace } }
@@ -94,7 +94,7 @@ export async function ensurePod(session: Session, declaration: Declaration): Pro
   const path = pathOf(PODS, { namespace, name }, { fieldManager: FIELD_MANAGER })
   const contentType = "application/merge-patch+json"
   const pod = await session.api.request({ method: "PATCH", path, body: { metadata: { labels } }, contentType })
-  return { change: "configured", pod: pod as AnyObject } // the server's own object
+  return { change: "configured", pod: pod as AnyObject } // an object from the server
 }
 
 export interface BoundToken {
@@ -102,7 +102,7 @@ export interface BoundToken {
   readonly expires: string
 }
 
-/** As the kubelet asks for it: it ends when the Pod is removed. */
+/** A token like the kubelet's: it becomes invalid when the Pod is deleted. */
 export async function boundToken(
   session: Session,
   { metadata: { name, uid } }: AnyObject,
@@ -130,7 +130,7 @@ export async function boundToken(
 
 async function create(session: Session, resource: Resource, namespace: string, body: AnyObject): Promise<AnyObject> {
   const path = pathOf(resource, { namespace }, { fieldManager: FIELD_MANAGER })
-  return (await session.api.request({ method: "POST", path, body })) as AnyObject // the server's own object
+  return (await session.api.request({ method: "POST", path, body })) as AnyObject // an object from the server
 }
 
 export async function getOrNothing(
@@ -140,7 +140,7 @@ export async function getOrNothing(
   namespace: string | undefined,
 ): Promise<AnyObject | undefined> {
   try {
-    return (await api.request({ method: "GET", path: pathOf(resource, { namespace, name }) })) as AnyObject // as above
+    return (await api.request({ method: "GET", path: pathOf(resource, { namespace, name }) })) as AnyObject // from the server
   } catch (error) {
     if (error instanceof ApiError && error.reason === "NotFound") return undefined
     throw error

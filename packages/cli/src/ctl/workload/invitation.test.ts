@@ -13,7 +13,7 @@ const invitation: Invitation = {
   token: "secret",
 }
 
-it("is one word that says everything", () => {
+it("is one word that contains everything", () => {
   const word = writeInvitation(invitation)
   expect(word).toMatch(/^merlon-invitation\.[\w-]+$/)
   expect(readInvitation(`  ${word}\n`)).toEqual(invitation)
@@ -25,11 +25,11 @@ it.each([
   [writeInvitation(invitation).slice(0, 60), "is not whole"],
   [writeInvitation({ ...invitation, token: "" }), "has no `token`"],
   [`merlon-invitation.${Buffer.from("[]").toString("base64url")}`, "has no `mesh`"],
-])("is rejected where it is none: `%s`", (word, message) => {
+])("is rejected if it is invalid: `%s`", (word, message) => {
   expect(() => readInvitation(word)).toThrow(message)
 })
 
-// The author of an invitation may want other files written, or another text shown, than its user expects.
+// The author of an invitation may try to write other files, or show another text, than its user expects.
 it.each([
   ["name", "../../etc/merlon"],
   ["name", "/etc/merlon"],
@@ -44,6 +44,6 @@ it.each([
   expect(() => readInvitation(word)).toThrow(`the invitation's \`${field}\` is none`)
 })
 
-it("holds certificates that can be read, or none is believed", () => {
+it("rejects certificates that cannot be read", () => {
   expect(() => fingerprints(invitation.trustBundle)).toThrow("no certificate that can be read")
 })

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An invitation as one word that a person carries to another machine: the control plane's address, the root to trust, the
+// An invitation as one word that a user copies to another machine: the control plane's address, the root to trust, the
 // identity, and the single-use token. Anyone who has the word can join, so it is short-lived.
 
 import { X509Certificate } from "node:crypto"
@@ -14,14 +14,14 @@ export interface Invitation {
   readonly namespace: string
   readonly name: string
   readonly serviceAccount: string
-  /** PEM: the roots of the mesh. No other control plane is spoken to. */
+  /** PEM: the roots of the mesh. No other control plane is contacted. */
   readonly trustBundle: string
   readonly token: string
 }
 
 const PREFIX = "merlon-invitation."
 const MAX_LENGTH = 65_536
-/** As objects are named; the name is that of a folder here, and what is shown must be what it says. */
+/** A valid object name. It becomes the name of a folder here, and must be shown as it is. */
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 const ADDRESS = /^[\x21-\x7e]+$/
 
@@ -66,7 +66,7 @@ export function readInvitation(text: string): Invitation {
   }
 }
 
-/** For two people to compare: SHA-256 of each root. */
+/** The SHA-256 of each root, for two users to compare. */
 export function fingerprints(trustBundle: string): readonly string[] {
   const certificates = trustBundle.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
   try {

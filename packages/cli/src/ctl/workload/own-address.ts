@@ -8,7 +8,7 @@ import type { ProxyPlace } from "./bootstrap-files.js"
 const ADMIN_PORT = 15_000
 const HEALTH_PORT = 15_021
 
-/** Blocks below belong to local meshes; all of them share the first one. */
+/** Lower blocks belong to local meshes; all of them use the first one. */
 const FIRST_BLOCK = 64
 const BLOCKS = 128
 

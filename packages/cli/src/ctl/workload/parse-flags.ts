@@ -8,10 +8,10 @@ type Labels = { readonly [name: string]: string }
 
 const LABEL_NAME = /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/
 const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/
-/** What the name of a port can say about what it speaks. */
+/** Protocols that the name of a port can declare. */
 export const PROTOCOLS = ["http", "http2", "grpc", "tcp", "tls", "https"]
 
-/** `app=web,version=v1` (repeatable). */
+/** Parses `app=web,version=v1` (repeatable). */
 export function labels(text: string, before: Labels = {}): Labels {
   const pairs = text.split(",").map(pair => {
     const at = pair.indexOf("=")
@@ -24,7 +24,7 @@ export function labels(text: string, before: Labels = {}): Labels {
   return { ...before, ...Object.fromEntries(pairs) }
 }
 
-/** `8080` or `8080/http` (repeatable). */
+/** Parses `8080` or `8080/http` (repeatable). */
 export function declaredPort(text: string, before: readonly DeclaredPort[]): readonly DeclaredPort[] {
   const [, digits = "", protocol] = /^(\d{1,5})(?:\/([a-z0-9]+))?$/.exec(text) ?? []
   const port = Number(digits)

@@ -44,7 +44,7 @@ describe("a declared Pod", () => {
     expect(pod.spec).not.toHaveProperty("nodeName")
   })
 
-  it("names its ports by what they speak, each once", () => {
+  it("names its ports by their protocol, each once", () => {
     expect(pod.spec).toMatchObject({
       containers: [
         {
@@ -66,7 +66,7 @@ describe("a declared Pod", () => {
     expect(isDeclared(declaredPod(declaration, other), names)).toBe(false)
   })
 
-  it("is read back as it was declared", () => {
+  it("is read back as declared", () => {
     expect(readDeclared(pod, names)).toEqual({
       namespace: "foo",
       name: "httpbin.1",
@@ -79,7 +79,7 @@ describe("a declared Pod", () => {
     })
   })
 
-  it("is ready and has an address where its status says so", () => {
+  it("is ready and has an address if its status says so", () => {
     const status = { podIP: "10.0.0.1", conditions: [{ type: "Ready", status: "True" }] }
     expect(readDeclared({ ...pod, status }, names)).toMatchObject({ ready: true, address: "10.0.0.1" })
     expect(readDeclared({ ...pod, status: { podIP: "\u001b[2J", conditions: 7 } }, names)).toMatchObject({
@@ -98,8 +98,8 @@ describe("a declared Pod", () => {
   })
 })
 
-describe("what is typed", () => {
-  it("adds up", () => {
+describe("flags of a workload", () => {
+  it("are added up", () => {
     expect(labels("a=b,c.d/e=", { x: "y" })).toEqual({ x: "y", a: "b", "c.d/e": "" })
     expect(declaredPort("8080/http", declaredPort("9090", []))).toEqual([
       { port: 9090, protocol: undefined },
@@ -119,19 +119,19 @@ describe("what is typed", () => {
     ["http/80", "must be a port"],
     ["80/smtp", "is no protocol"],
     ["9", "is there twice"],
-  ])("is no port: `%s`", (text, message) => {
+  ])("reject the port `%s`", (text, message) => {
     expect(() => declaredPort(text, [{ port: 9, protocol: undefined }])).toThrow(message)
   })
 })
 
-it("writes a bootstrap with what was said and nothing else", () => {
+it("writes a bootstrap with the given values only", () => {
   const text = bootstrapText(declaration, { controlPlane: "cp:15012", address: "10.0.0.7" }, names)
   expect(text).toBe(
     "mesh:\n  name: merlon\n  domain: merlon.dev\ncontrolPlane:\n  address: cp:15012\nworkload:\n  namespace: foo\n  name: httpbin.1\n  serviceAccount: bin\ntrustBundle: root.pem\ntoken: token\naddress: 10.0.0.7\nstate: state\n",
   )
 })
 
-it("writes files of its owner's alone, and through no link that lies in their place", () => {
+it("writes files that only the owner can read, and follows no symlink in their place", () => {
   const folder = mkdtempSync(join(tmpdir(), "bootstrap-"))
   const before = process.umask(0)
   try {
