@@ -70,7 +70,7 @@ async function serve(flags: Flags): Promise<void> {
     line => server.receive(line),
     () => server.tooLong(MAX_LINE),
   )
-  for await (const chunk of process.stdin as AsyncIterable<Buffer>) lines.add(chunk) // bytes, because no encoding is set
+  for await (const chunk of process.stdin as AsyncIterable<Buffer>) lines.add(chunk) // no encoding is set, so bytes
   lines.end()
   await server.finished()
 }

@@ -102,7 +102,7 @@ export function isNowhere(error: unknown): boolean {
   return error instanceof ApiError && error.code === 404 && !/among|decision/.test(error.message)
 }
 
-/** The error for a missing group. If a mesh of another name exists, the control plane is not at fault. */
+/** The error for a missing group. If a mesh of another name exists, the control plane is not the reason. */
 async function nowhere({ api, names, origin }: Session): Promise<CommandError> {
   const { mesh, domain } = names
   const there = await installedMeshes(api).catch(() => [])
