@@ -23,7 +23,7 @@ async function main(): Promise<void> {
   })
   const port = Number(values.port)
   if (!Number.isInteger(port) || port < 0 || port > 65535)
-    throw new ClusterError("invalid-flag", `\`--port ${values.port}\` is no port number, use 0 to 65535`)
+    throw new ClusterError("invalid-flag", `\`--port ${values.port}\` is not a port number; use 0 to 65535`)
   const etcd = etcdOptions(values, process.env)
   const oidc = clusterOidcOptions(values)
   const cluster = await startCluster({

@@ -35,7 +35,7 @@ export class IssuerKeys {
   readonly #options: IssuerKeysOptions
   readonly #agent: Agent
   #known: { readonly keys: KeySet; readonly at: number } | undefined
-  #failure = new IssuerAway("the issuer was not asked yet")
+  #failure = new IssuerAway("the issuer was not queried yet")
   #askedAt = Number.NEGATIVE_INFINITY
   #asking: Promise<void> | undefined
 
@@ -80,13 +80,14 @@ export class IssuerKeys {
     try {
       const document = await this.#json(`${issuerUrl.replace(/\/$/, "")}/.well-known/openid-configuration`)
       // OpenID Connect Discovery 1.0, 4.3: the document of another issuer would name the keys of that issuer.
-      if (document.issuer !== issuerUrl) throw new Error(`it calls itself ${JSON.stringify(document.issuer ?? null)}`)
+      if (document.issuer !== issuerUrl)
+        throw new Error(`its discovery document names the issuer ${JSON.stringify(document.issuer ?? null)}`)
       const set = await this.#json(asString(document.jwks_uri))
       // jose reads each key on its first use, and rejects keys that it cannot use.
       this.#known = { keys: createLocalJWKSet(set as never), at: clock() }
     } catch (error) {
       this.#failure = new IssuerAway(
-        `the OpenID Connect issuer \`${issuerUrl}\` cannot be asked for its keys: ${messageOf(error)}`,
+        `the OpenID Connect issuer \`${issuerUrl}\` cannot be queried for its keys: ${messageOf(error)}`,
         { cause: error },
       )
     }
@@ -95,7 +96,7 @@ export class IssuerKeys {
   async #json(address: string): Promise<JsonObject> {
     const url = URL.canParse(address) ? new URL(address) : undefined
     // Fail closed: over plaintext, any host on the path could substitute its own keys.
-    if (url?.protocol !== "https:") throw new Error(`\`${address}\` is no https address`)
+    if (url?.protocol !== "https:") throw new Error(`\`${address}\` is not an https URL`)
     const { origin, pathname, search } = url
     const answer = await this.#agent.request({
       ...{ origin, path: `${pathname}${search}`, method: "GET", headers: { accept: "application/json" } },
@@ -105,14 +106,14 @@ export class IssuerKeys {
     let size = 0
     for await (const chunk of answer.body as AsyncIterable<Buffer>) {
       size += chunk.length
-      if (size > MAX_ANSWER) throw new Error(`\`${address}\` says more than ${MAX_ANSWER} bytes`)
+      if (size > MAX_ANSWER) throw new Error(`\`${address}\` sent more than ${MAX_ANSWER} bytes`)
       chunks.push(chunk)
     }
     // A redirect is rejected too: it could lead to the keys of another issuer.
-    if (answer.statusCode !== 200) throw new Error(`\`${address}\` answers ${answer.statusCode}, not 200`)
+    if (answer.statusCode !== 200) throw new Error(`\`${address}\` responded with ${answer.statusCode}, not 200`)
     const value: unknown = JSON.parse(Buffer.concat(chunks).toString("utf8"))
     // JSON.parse only returns JSON values.
-    if (!isObject(value as Json)) throw new Error(`\`${address}\` is no JSON object`)
+    if (!isObject(value as Json)) throw new Error(`\`${address}\` is not a JSON object`)
     return value as JsonObject
   }
 }

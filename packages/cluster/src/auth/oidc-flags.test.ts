@@ -38,7 +38,7 @@ describe("the flags of an issuer", () => {
 
   it.each<[string, OidcValues, RegExp]>([
     ["an issuer without TLS", { "oidc-issuer-url": "http://issuer.example" }, /write it as https:/],
-    ["an issuer with a query", { "oidc-issuer-url": "https://issuer.example?a" }, /is no issuer/],
+    ["an issuer with a query", { "oidc-issuer-url": "https://issuer.example?a" }, /is not an issuer URL/],
     ["the cluster as its own issuer", { "oidc-issuer-url": "https://kubernetes.default.svc" }, /this cluster itself/],
     ["an issuer but no client", { "oidc-client-id": undefined }, /add --oidc-client-id/],
     ["a client but no issuer", { "oidc-issuer-url": undefined }, /`--oidc-client-id` needs an issuer/],

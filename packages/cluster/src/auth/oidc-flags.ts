@@ -63,9 +63,9 @@ function invalid(message: string, cause?: unknown): ClusterError {
 function checkIssuer(address: string): void {
   const url = URL.canParse(address) ? new URL(address) : undefined
   if (url?.protocol !== "https:" || url.search !== "" || url.hash !== "" || url.username !== "")
-    throw invalid(`\`--oidc-issuer-url ${address}\` is no issuer, write it as https://issuer.example`)
+    throw invalid(`\`--oidc-issuer-url ${address}\` is not an issuer URL; write it as https://issuer.example`)
   // The cluster's own tokens would be checked by the OIDC authenticator instead.
-  if (address === ISSUER) throw invalid(`\`--oidc-issuer-url ${address}\` is this cluster itself, name another issuer`)
+  if (address === ISSUER) throw invalid(`\`--oidc-issuer-url ${address}\` is this cluster itself; use another issuer`)
 }
 
 /** Two issuers may have the same `sub`, so the issuer is the default prefix. An email is unique by itself. */
@@ -80,7 +80,7 @@ function orDefault(values: readonly string[] | undefined, normal: string): reado
 
 function claimAndValue(text: string): readonly [string, string] {
   const at = text.indexOf("=")
-  if (at < 1) throw invalid(`\`--oidc-required-claim ${text}\` is no claim, write it as claim=value`)
+  if (at < 1) throw invalid(`\`--oidc-required-claim ${text}\` is not a claim; write it as claim=value`)
   return [text.slice(0, at), text.slice(at + 1)]
 }
 

@@ -281,13 +281,13 @@ describe("an unreachable or invalid issuer", () => {
     ["that is down", /ECONNREFUSED/, () => issuer.stop(), () => issuer.start()],
     [
       "that names another issuer",
-      /calls itself "https:\/\/elsewhere.example"/,
+      /discovery document names the issuer "https:\/\/elsewhere.example"/,
       () => says({ issuer: "https://elsewhere.example" }),
       () => says({}),
     ],
     [
       "that publishes its keys without TLS",
-      /`http:\/\/127.0.0.1:9\/keys` is no https address/,
+      /`http:\/\/127.0.0.1:9\/keys` is not an https URL/,
       () => says({ jwks_uri: "http://127.0.0.1:9/keys" }),
       () => says({}),
     ],
@@ -300,7 +300,7 @@ describe("an unreachable or invalid issuer", () => {
     await started()
     try {
       const said = await who(token)
-      expect(said).toMatch(/^401 the OpenID Connect issuer `https:\/\/127.0.0.1:\d+` cannot be asked for its keys/)
+      expect(said).toMatch(/^401 the OpenID Connect issuer `https:\/\/127.0.0.1:\d+` cannot be queried for its keys/)
       expect(said).toMatch(words)
       expect((await reviewed(token)).error).toMatch(words)
       expect(logged.join("\n")).toMatch(words)

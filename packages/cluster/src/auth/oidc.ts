@@ -130,7 +130,7 @@ export class OidcTokens implements TokenChecker {
     const { usernameClaim } = this.options
     const name = claims[usernameClaim]
     if (typeof name !== "string" || name === "" || isDeceiving(name))
-      throw new Unfit(`the token's claim \`${usernameClaim}\` is no name`)
+      throw new Unfit(`the token's claim \`${usernameClaim}\` is not a user name`)
     // A user who can enter any address at the issuer could otherwise pose as another user.
     if (usernameClaim === "email" && (claims.email_verified ?? true) !== true)
       throw new Unfit("the issuer has not verified the token's `email`")
@@ -145,7 +145,7 @@ function groupsIn(claims: JsonObject, claim: string): readonly string[] {
   const isWhole = typeof said === "string" || (Array.isArray(said) && groups.length === said.length)
   // Fail closed: a group that could not be read might be one that restricts the user.
   if (!isWhole || groups.some(group => group === "" || isDeceiving(group)))
-    throw new Unfit(`the token's claim \`${claim}\` is no list of groups`)
+    throw new Unfit(`the token's claim \`${claim}\` is not a list of groups`)
   return groups
 }
 

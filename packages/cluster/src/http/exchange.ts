@@ -143,7 +143,7 @@ export class Exchange {
   /** Rejects a caller that already has too many unread bytes. */
   checkRoom(bytes: number): void {
     if (!this.backlog.hasRoom(this.share, bytes))
-      throw tooManyRequests("too many bytes wait for you already, read your answers first", 1)
+      throw tooManyRequests("too many bytes are waiting for you; read pending responses first", 1)
   }
 
   outbox(bytes: number): Outbox {

@@ -269,7 +269,11 @@ export class ApiServer {
       gauge("merlon_cluster_watches", "Watches open.", watches),
       gauge("merlon_cluster_connections", "Connections open.", connections),
       gauge("merlon_cluster_body_bytes", "Bytes of requests that are arriving or being worked on.", bodyBytes),
-      gauge("merlon_cluster_backlog_bytes", "Bytes of answers and watch events that wait for readers.", backlogBytes),
+      gauge(
+        "merlon_cluster_backlog_bytes",
+        "Bytes of responses and watch events that clients have not read yet.",
+        backlogBytes,
+      ),
       gauge("merlon_cluster_store_revision", "Newest revision of the store.", this.services.paths.store.revision()),
       gauge("process_resident_memory_bytes", "Resident memory.", process.memoryUsage.rss()),
     ].join("")

@@ -7,4 +7,4 @@ export const IN_THIS_CLUSTER = "in this cluster"
 
 export const noLogs = `no node runs Pods ${IN_THIS_CLUSTER}, so they have no logs; \`merlonctl logs\` shows what a workload of the local mesh has written`
 
-export const noExec = `no node runs Pods ${IN_THIS_CLUSTER}, so there is nothing to reach into; \`merlonctl exec\` runs a program as a workload of the local mesh`
+export const noExec = `no node runs Pods ${IN_THIS_CLUSTER}, so there is no container to connect to; \`merlonctl exec\` runs a program as a workload of the local mesh`

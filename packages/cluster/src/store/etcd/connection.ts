@@ -219,7 +219,7 @@ export function parseEndpoint(endpoint: string): { address: string; secure: bool
   const match = /^(?:(https?):\/\/)?([^/\s]+:\d+)\/?$/.exec(endpoint)
   const address = match?.[2]
   if (address === undefined)
-    throw new ClusterError("invalid-flag", `\`${endpoint}\` is no etcd endpoint; write https://host:2379`)
+    throw new ClusterError("invalid-flag", `\`${endpoint}\` is not an etcd endpoint; write https://host:2379`)
   return { address, secure: match?.[1] === "https" }
 }
 

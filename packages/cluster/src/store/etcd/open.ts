@@ -91,7 +91,7 @@ class EtcdStore implements Store {
     const store = new EtcdStore(calls, replica, feed)
     if (await replica.reach(tick.revision, connection.timeoutMs)) return store
     await store.close()
-    throw new ClusterError("store-unreachable", "etcd answers but its watch does not deliver")
+    throw new ClusterError("store-unreachable", "etcd responds, but its watch sends no events")
   }
 
   recent(): Store {
