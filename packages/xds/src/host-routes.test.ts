@@ -140,7 +140,11 @@ describe("rejects", () => {
     ],
     ["an unknown mode", withCluster({ tlsMode: "MUTUAL" }), /tlsMode: must be one of DISABLE, DUBBO_MUTUAL/],
     ["an invalid port", withCluster({ endpoints: [{ ...GOOD.clusters[0]?.endpoints[0], port: 0 }] }), /port/],
-    ["two clusters with the same name", { ...GOOD, clusters: [GOOD.clusters[0], GOOD.clusters[0]] }, /two have the same name/],
+    [
+      "two clusters with the same name",
+      { ...GOOD, clusters: [GOOD.clusters[0], GOOD.clusters[0]] },
+      /two have the same name/,
+    ],
   ])("%s", (_, value, message) => {
     expect(() => decodeHostRoutes(encodedJson(value))).toThrow(message)
   })

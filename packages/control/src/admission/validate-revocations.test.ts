@@ -38,8 +38,8 @@ describe("the revocation list", () => {
   })
 
   it.each([
-    [{ identities: "everyone" }, "data.identities", "`everyone` revokes nobody"],
-    [{ identities: ID, serials: "4f 0a" }, "data.serials", "`4f 0a` revokes nobody"],
+    [{ identities: "everyone" }, "data.identities", "`everyone` is invalid and revokes nothing"],
+    [{ identities: ID, serials: "4f 0a" }, "data.serials", "`4f 0a` is invalid and revokes nothing"],
     [{ identites: ID }, "data.identites", "write `identities`"],
   ])("is rejected as %j, with the field", (data, field, message) => {
     const { rejected } = validateRevocations(question(list(data)), names)
@@ -56,7 +56,7 @@ describe("the revocation list", () => {
     const bad = list({ identities: "everyone" })
     const update = { operation: "UPDATE", oldObject: bad } as const
     expect(validateRevocations(question({ ...bad, metadata: {} }, update), names)).toEqual({
-      warnings: [expect.stringContaining("`everyone` revokes nobody")],
+      warnings: [expect.stringContaining("`everyone` is invalid and revokes nothing")],
     })
     expect(validateRevocations(question(list({ identities: "nobody" }), update), names).rejected).toBeDefined()
   })

@@ -30,8 +30,8 @@ describe("revocations", () => {
     expect(authority.current).toMatchObject({ revokedIdentities: [ID], revokedSerials: ["4F"] })
     expect(authority.facts).toMatchObject({ revokedIdentities: 1, revokedSerials: 1, revocationErrors: 2 })
     expect(stage.log.lines).toEqual([
-      expect.stringContaining("line 1 of `identities` in the revocations: `everyone` revokes nobody"),
-      expect.stringContaining("line 1 of `serials` in the revocations: `zz` revokes nobody"),
+      expect.stringContaining("line 1 of `identities` in the revocations: `everyone` is invalid and revokes nothing"),
+      expect.stringContaining("line 1 of `serials` in the revocations: `zz` is invalid and revokes nothing"),
     ])
   })
 
