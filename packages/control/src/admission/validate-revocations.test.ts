@@ -49,7 +49,7 @@ describe("the revocation list", () => {
 
   it("is rejected with binary data, which is not read", () => {
     const { rejected } = validateRevocations(question(list({}, { binaryData: { identities: "eA==" } })), names)
-    expect(rejected?.message).toContain("`binaryData.identities` is not read")
+    expect(rejected?.message).toContain("`binaryData.identities` is unknown")
   })
 
   it("may be labelled if it is unreadable, but not replaced by another unreadable one", () => {
