@@ -16,7 +16,7 @@ test.each([
   ["GET", "/api/v1/namespaces"],
   ["GET", "/api/v1/namespaces/foo/pods"],
   ["POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"],
-])("lets pass %s %s", (method, path) => {
+])("allows %s %s", (method, path) => {
   expect(allowed.rejection(method, path)).toBeUndefined()
 })
 

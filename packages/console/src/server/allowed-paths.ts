@@ -4,7 +4,7 @@
 // console's origin.
 
 export interface PathNames {
-  /** Of the three security kinds and invariants. */
+  /** The API group of the three security kinds and of invariants. */
   readonly securityGroup: string
   readonly networkingGroup: string
   readonly answersGroup: string
@@ -40,10 +40,10 @@ export class AllowedPaths {
     ]
   }
 
-  /** Undefined where it may pass; else why not. */
+  /** Undefined if the request is allowed; else the reason why not. */
   rejection(method: string, target: string): string | undefined {
     const path = target.split("?", 1)[0] ?? ""
-    // The API decodes and merges; what is not spelled plainly could be another path there.
+    // The API decodes and normalizes paths, so an encoded path could be another one there.
     if (/[%\\]|\/\/|\/\.{1,2}(?:\/|$)/.test(path)) return "the path is not spelled plainly"
     const permission = this.#permissions.find(({ path: allowed }) => allowed.test(path))
     if (permission === undefined) return "the console asks for nothing there"

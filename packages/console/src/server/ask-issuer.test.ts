@@ -22,6 +22,6 @@ it.each([
   ["nothing", ""],
   ["no HTTP", "garbage\r\n\r\n"],
   ["a switch of protocols", "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n"],
-])("an issuer that answers %s does not answer", async (_, text) => {
+])("an issuer that answers %s is an error", async (_, text) => {
   await expect(askIssuer({ url: await answering(text) })).rejects.toThrow("the issuer does not answer")
 })

@@ -9,9 +9,9 @@ import { TLS_FLOOR } from "@merlon/wire/tls"
 
 export interface Asked {
   readonly url: unknown
-  /** Sent as a POST. */
+  /** The form of a POST request. */
   readonly form?: URLSearchParams
-  /** PEM, besides the public authorities. */
+  /** PEM of a CA in addition to the public ones. */
   readonly ca?: string | undefined
 }
 
@@ -32,7 +32,7 @@ export async function askIssuer({ url: address, form, ca }: Asked): Promise<Read
   return value
 }
 
-/** Fail closed: in the clear only what stays on this machine. */
+/** Fail closed: plain http only on this machine. */
 export function secure(address: unknown): URL {
   const url = typeof address === "string" && URL.canParse(address) ? new URL(address) : undefined
   const isGood = url?.protocol === "https:" || (url?.protocol === "http:" && LOOPBACK.test(url.hostname))
@@ -70,7 +70,7 @@ function sent(url: URL, form: URLSearchParams | undefined, ca: string | undefine
   })
 }
 
-/** Read no further than what an answer may have. */
+/** Reads at most the maximum size of a response. */
 async function textOf(answer: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   let size = 0

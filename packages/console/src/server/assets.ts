@@ -42,7 +42,7 @@ class BuiltFile implements Asset {
   }
 }
 
-/** From the names and contents of the built files. */
+/** Builds the assets from names and contents of the built files. */
 export function assetsOf(built: Iterable<readonly [name: string, content: Buffer]>): Assets | undefined {
   const contents = new Map(built)
   const page = contents.get(PAGE)

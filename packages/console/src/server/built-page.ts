@@ -5,7 +5,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { type Assets, assetsOf } from "./assets.js"
 
-/** Undefined where it has not been built. */
+/** Undefined if it has not been built. */
 export function builtPage(): Assets | undefined {
   const folder = fileURLToPath(new URL("../../page/", import.meta.url))
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return undefined

@@ -17,10 +17,10 @@ let seen: string[] = []
 let console: Console
 let failures: unknown[] = []
 
-/** As it is on the wire: the bytes of UTF-8, each as a character. */
+/** The bytes on the wire: UTF-8, with each byte as a character. */
 const WARNING = Buffer.from('299 - "beware of café…"').toString("latin1")
 
-/** Over a real socket, as the programs do it. */
+/** An exchange over a real socket, as in production. */
 function exchange(token: string): ApiExchange {
   const { port } = api.address() as AddressInfo // it listens on a port
   return {
@@ -94,14 +94,14 @@ async function enter(shown: object): Promise<{ readonly status: number; readonly
 }
 
 describe("signing in", () => {
-  it("takes a token that the API accepts, and says who that is", async () => {
+  it("takes a token that the API accepts, and returns its user", async () => {
     const { status, headers } = await enter({ token: TOKEN })
     expect(status).toBe(200)
     const session = await (await fetch(at("/session"), { headers })).json()
     expect((session as { user: unknown }).user).toMatchObject({ name: "jane", groups: ["dev"] })
   })
 
-  it("takes a link's code once", async () => {
+  it("takes the code of a link once", async () => {
     const code = codes.make()
     expect((await enter({ code })).status).toBe(200)
     expect((await enter({ code })).status).toBe(401)
@@ -117,17 +117,17 @@ describe("signing in", () => {
     expect((await enter(shown)).status).toBe(status)
   })
 
-  it("gives a cookie that no script and no other site has", async () => {
+  it("sets a cookie that no script and no other site can read", async () => {
     const answer = await fetch(at("/session"), { method: "POST", body: JSON.stringify({ token: TOKEN }) })
     expect(answer.headers.get("set-cookie")).toMatch(/^merlon-console=[\w-]{43}; HttpOnly; SameSite=Strict$/)
   })
 
-  it("never says the token again", async () => {
+  it("never returns the token", async () => {
     const { headers } = await enter({ token: TOKEN })
     expect(await (await fetch(at("/session"), { headers })).text()).not.toContain(TOKEN)
   })
 
-  it("ends with signing out", async () => {
+  it("ends with a sign-out", async () => {
     const { headers } = await enter({ token: TOKEN })
     await fetch(at("/session"), { method: "DELETE", headers })
     expect((await fetch(at(`/api${GROUP}/authorizationpolicies`), { headers })).status).toBe(401)
@@ -135,7 +135,7 @@ describe("signing in", () => {
 })
 
 describe("the API", () => {
-  it("is asked with the person's token, and without the page's cookie", async () => {
+  it("is called with the user's token, and without the page's cookie", async () => {
     const { headers } = await enter({ token: TOKEN })
     const answer = await fetch(at(`/api${GROUP}/authorizationpolicies?limit=5`), { headers })
     expect(await answer.json()).toEqual({ items: [] })
@@ -146,7 +146,7 @@ describe("the API", () => {
   it.each([
     ["the cookie", "cookie"],
     ["the page's key", "x-merlon-page"],
-  ])("is not asked without %s", async (_, missing) => {
+  ])("is not called without %s", async (_, missing) => {
     const { headers } = await enter({ token: TOKEN })
     const before = seen.length
     const answer = await fetch(at(`/api${GROUP}/authorizationpolicies`), { headers: { ...headers, [missing]: "" } })
@@ -154,12 +154,12 @@ describe("the API", () => {
     expect(seen.length).toBe(before)
   })
 
-  it("is not asked for what a page has no business with", async () => {
+  it("is not called for paths that the page does not need", async () => {
     const { headers } = await enter({ token: TOKEN })
     expect((await fetch(at("/api/api/v1/namespaces/foo/secrets"), { headers })).status).toBe(403)
   })
 
-  it("cannot answer with a page, or set cookies", async () => {
+  it("cannot respond with a page or set cookies", async () => {
     const { headers } = await enter({ token: TOKEN })
     const answer = await fetch(at(`/api${GROUP}/html`), { headers })
     expect(answer.headers.get("content-type")).toBe("text/plain; charset=utf-8")
@@ -167,14 +167,14 @@ describe("the API", () => {
     expect(answer.headers.get("set-cookie")).toBeNull()
   })
 
-  it("is not sent a body that it would not take", async () => {
+  it("gets no body above its limit", async () => {
     const { headers } = await enter({ token: TOKEN })
     const path = `/api${GROUP}/namespaces/foo/authorizationpolicies`
     const answer = await fetch(at(path), { method: "POST", headers, body: "x".repeat((4 << 20) + 1) })
     expect(answer.status).toBe(413)
   })
 
-  it("is said to be away when it is", async () => {
+  it("is reported as unavailable", async () => {
     const { headers } = await enter({ token: TOKEN })
     api.closeAllConnections()
     await new Promise(resolve => api.close(resolve))
@@ -185,7 +185,7 @@ describe("the API", () => {
 })
 
 describe("the page", () => {
-  it("may run its own files alone, in no frame", async () => {
+  it("runs only its own files, in no frame", async () => {
     const answer = await fetch(at("/"))
     const policy = answer.headers.get("content-security-policy") ?? ""
     const nonce = /'nonce-([\w-]+)'/.exec(policy)?.[1]
@@ -195,7 +195,7 @@ describe("the page", () => {
     expect(policy).not.toContain("unsafe")
   })
 
-  it("has files that browsers keep", async () => {
+  it("has files that browsers cache", async () => {
     const answer = await fetch(at("/assets/app-1.js"))
     expect(await answer.text()).toBe("let a = 1")
     expect(answer.headers.get("cache-control")).toContain("immutable")
@@ -205,12 +205,12 @@ describe("the page", () => {
     expect(await raw(path, "127.0.0.1")).toMatch(/^HTTP\/1\.1 404/)
   })
 
-  it("is not served under another's name", async () => {
+  it("is not served under another host name", async () => {
     expect(await raw("/", "attacker.example")).toMatch(/^HTTP\/1\.1 403/)
   })
 })
 
-/** As bytes, since clients tidy paths before they send them. */
+/** A raw request, because HTTP clients normalize paths. */
 function raw(path: string, host: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(console.port, "127.0.0.1")
@@ -226,10 +226,10 @@ function raw(path: string, host: string): Promise<string> {
 it("does not log a client that leaves in the middle of a request as an error", async () => {
   const socket = connect(console.port, "127.0.0.1")
   socket.write("POST /session HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n")
-  // It reads by now.
+  // The server is reading now.
   await new Promise(resolve => socket.once("data", resolve))
   socket.end("{")
-  // And by now it has seen that nothing more comes.
+  // The server has seen the end of the connection now.
   await new Promise(resolve => socket.once("close", resolve))
   await fetch(at("/session"))
   expect(failures).toEqual([])

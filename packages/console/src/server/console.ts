@@ -19,9 +19,9 @@ import { enter, type SignedIn, type SignIn, SignInError, signIn } from "./sign-i
 
 export interface ConsoleOptions {
   readonly host: string
-  /** 0 for any. */
+  /** 0 for any free port. */
   readonly port: number
-  /** Host names besides those of this machine under which people reach the console. */
+  /** Host names of the console besides this machine's own. */
   readonly hosts: readonly string[]
   readonly names: PathNames & { readonly mesh: string; readonly domain: string; readonly rootNamespace: string }
   readonly version: string
@@ -37,8 +37,8 @@ export interface Console {
 
 const COOKIE = "merlon-console"
 /**
- * For a user who is signing in at an issuer. Lax, since the redirect back comes from there; in the page's folder, since
- * all of it is there.
+ * The cookie of a sign-in at an issuer. SameSite is Lax, because the redirect back comes from the issuer. Its path is
+ * the page's folder, which contains every step.
  */
 const WAY_IN_COOKIE = "merlon-console-way-in"
 const WAY_IN = "/oidc-start"
@@ -61,7 +61,7 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
   limitConnections(server)
   server.on("request", (request, response) => {
     handler.handle(request, response).catch(error => {
-      // A client that leaves in the middle of its own request is not an error of ours and is not logged.
+      // A client that disconnects during its own request is not an error of ours and is not logged.
       if (request.errored !== null) return void response.destroy()
       options.onError(error)
       sendFailure(response, 500, "InternalError", "the console failed; its log says how")
@@ -121,7 +121,7 @@ class Handler {
   }
 
   async #away(oidc: OidcSignIn, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    // Only the page knows below which path a proxy has put it; whether the rest is ours is looked at.
+    // Only the page knows its path behind a proxy. The rest of the address is checked.
     const home = queryOf(request).get("at") ?? ""
     if (!isOwn(home, request.headers.host, this.#options.hosts)) {
       return sendFailure(response, 400, "BadRequest", "`at` must be the address of this page")
@@ -134,7 +134,7 @@ class Handler {
 
   #back(oidc: OidcSignIn, request: IncomingMessage, response: ServerResponse): void {
     const cookie = oidc.back(cookieOf(request, WAY_IN_COOKIE), queryOf(request))
-    // Out of the address and the history, code and all; the page asks with its cookie.
+    // Removes the code from the address and the history. The page then asks with its cookie.
     redirect(response, BACK_HOME, cookie === undefined ? undefined : wayInCookie(request, cookie))
   }
 
@@ -162,7 +162,7 @@ class Handler {
       const shown = json(await readBody(request, MAX_SIGN_IN))
       const who = await this.#shown(request, shown)
       const { cookie, page, ends } = this.#sessions.open(who)
-      // Without a path it holds for the folder that the browser asked in, wherever a proxy has put us.
+      // Without a path, the cookie applies to the folder of the request, whatever prefix a proxy adds.
       const header = `${COOKIE}=${cookie}; HttpOnly; SameSite=Strict${secureFor(request)}`
       sendJson(response, 200, { ...this.#about(), user: about({ ...who, ends }), page }, { "set-cookie": header })
     } catch (error) {
@@ -200,7 +200,7 @@ class Handler {
     response.end(isSmall ? asset.brotli : asset.plain)
   }
 
-  /** What a page knows before a user has signed in. */
+  /** What a page needs before a user has signed in. */
   #about() {
     const { names, version, signIn: how } = this.#options
     return {

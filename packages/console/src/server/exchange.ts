@@ -16,19 +16,19 @@ export interface ApiRequest {
 export interface ApiAnswer {
   readonly status: number
   readonly contentType: string
-  /** The values of `Warning`, as the API wrote them. */
+  /** The values of the `Warning` headers, unchanged. */
   readonly warnings: readonly string[]
-  /** May have no end; the receiver reads or destroys it. */
+  /** May be endless. The receiver has to read or destroy it. */
   readonly body: Readable
 }
 
-/** Throws where there is no answer. */
+/** Throws if there is no response. */
 export interface ApiExchange {
   send(request: ApiRequest, signal: AbortSignal): Promise<ApiAnswer>
   close(): Promise<void>
 }
 
-/** The whole of a small answer, as JSON. */
+/** Reads a small response completely, as JSON. */
 export async function readJson({ body }: ApiAnswer, limit: number): Promise<unknown> {
   const chunks: Buffer[] = []
   let size = 0

@@ -22,7 +22,7 @@ test.each([
       "sec-fetch-dest": "document",
     },
   ],
-])("lets pass %s", (_, method, headers) => {
+])("allows %s", (_, method, headers) => {
   expect(rejection(method, headers, HOSTS)).toBeUndefined()
 })
 

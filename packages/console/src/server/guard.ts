@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a request comes from the console's own page. A name that resolves to our address does not make a page ours
-// (rebinding), and a page of another origin does not act for the signed-in user (forged requests).
+// Whether a request comes from the console's own page. A host name that resolves to our address does not make a page
+// ours (DNS rebinding), and a page of another origin must not act for the signed-in user (CSRF).
 
 import type { IncomingHttpHeaders } from "node:http"
 
 const LOCAL = /^(?:localhost|[a-z0-9-]+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 
 export interface GuardOptions {
-  /** Host names besides those of this machine under which people reach the console. */
+  /** Host names of the console besides this machine's own. */
   readonly hosts: readonly string[]
 }
 
-/** Undefined where it may pass; else why not. */
+/** Undefined if the request is allowed; else the reason why not. */
 export function rejection(method: string, headers: IncomingHttpHeaders, { hosts }: GuardOptions): string | undefined {
   const host = hostName(headers.host)
   if (host === undefined) return "the request has no readable Host"
@@ -24,7 +24,7 @@ export function rejection(method: string, headers: IncomingHttpHeaders, { hosts 
   return origin === undefined || isOwn(origin, headers.host, hosts) ? undefined : "another origin asks"
 }
 
-/** A proxy in front may have put another name into Host; then only the names we were told count. */
+/** A proxy in front may have changed the Host header. Then only the configured host names count. */
 export function isOwn(origin: string, host: string | undefined, hosts: readonly string[]): boolean {
   const asking = URL.canParse(origin) ? new URL(origin) : undefined
   return asking !== undefined && (asking.host === host || hosts.includes(asking.hostname))

@@ -10,9 +10,9 @@ export interface OidcOptions {
   readonly clientId: string
   /** Absent for public clients; the code is bound to this sign-in by PKCE either way. */
   readonly clientSecret?: string
-  /** PEM of an authority that its server may have, besides the public ones. */
+  /** PEM of a CA for its server, in addition to the public ones. */
   readonly ca?: string
-  /** Besides `openid`. */
+  /** Scopes in addition to `openid`. */
   readonly scopes: readonly string[]
 }
 
@@ -44,7 +44,7 @@ export class OidcIssuer {
     this.#now = now
   }
 
-  /** Where to send the browser. */
+  /** The address at the issuer to which the browser is redirected. */
   async authorization(asked: {
     state: string
     nonce: string
@@ -62,7 +62,7 @@ export class OidcIssuer {
     return url.href
   }
 
-  /** Throws where there is no token that was made for this. */
+  /** Throws if the issuer returns no token for this sign-in. */
   async exchange({ code, verifier, redirectUri, nonce }: Exchange): Promise<IdToken> {
     const { clientId, clientSecret, ca } = this.#options
     const form = new URLSearchParams({
@@ -87,7 +87,10 @@ export class OidcIssuer {
     return exp * 1_000
   }
 
-  /** Asked once for all who wait, since strangers choose how many those are; again after a failure. */
+  /**
+   * Requested once for all waiting sign-ins, because unauthenticated clients control their number. Requested again
+   * after a failure.
+   */
   #discovered(): Promise<Endpoints> {
     this.#endpoints ??= this.#discover().catch((failure: unknown) => {
       this.#endpoints = undefined
@@ -99,7 +102,7 @@ export class OidcIssuer {
   async #discover(): Promise<Endpoints> {
     const { issuer, ca } = this.#options
     const found = await askIssuer({ url: `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`, ca })
-    // OpenID Connect Discovery 1.0, 4.3: another one's document would send people, and their codes, elsewhere.
+    // OpenID Connect Discovery 1.0, 4.3: the document of another issuer would send users and their codes elsewhere.
     if (found.issuer !== issuer) throw new Error(`\`${issuer}\` calls itself ${JSON.stringify(found.issuer)}`)
     return { authorization: secure(found.authorization_endpoint), token: secure(found.token_endpoint) }
   }

@@ -19,7 +19,7 @@ interface PendingSignIn {
   /** SHA-256 of the page's secret. */
   readonly page: string
   readonly ends: number
-  /** Once it is back. */
+  /** Set after the return from the issuer. */
   readonly outcome?: { readonly code: string } | Rejected
 }
 
@@ -34,7 +34,7 @@ export interface Start {
 }
 
 export const OIDC_LIFE_MS = 10 * 60_000
-/** Browsers keep a cookie of 4,096 bytes, its name included, and drop a longer one without a word. */
+/** Browsers limit a cookie with its name to 4,096 bytes, and silently drop a longer one. */
 const MAX_COOKIE = 4_000
 const AGAIN = "sign in again"
 
@@ -43,7 +43,7 @@ export class OidcSignIn {
   readonly #enter: (token: IdToken) => Promise<SignedIn>
   readonly #now: () => number
   readonly #sealed = new SealedCookie()
-  /** By state, until they expire: those used by a user with permissions, and those in use. */
+  /** By state, until they expire: those that a user with permissions has used, and those in use. */
   readonly #taken = new Map<string, number>()
 
   constructor(issuer: OidcIssuer, enter: (token: IdToken) => Promise<SignedIn>, now: () => number = Date.now) {
@@ -52,7 +52,10 @@ export class OidcSignIn {
     this.#now = now
   }
 
-  /** Where to send the browser, and how it is known again; straight back where the issuer cannot be asked. */
+  /**
+   * The redirect to the issuer and the cookie that identifies the sign-in. Redirects straight back if the issuer is
+   * unavailable.
+   */
   async start(redirectUri: string, home: string, page: string): Promise<Start> {
     const [state, nonce, verifier] = [secret(), secret(), secret()]
     const pending: PendingSignIn = {
@@ -76,8 +79,8 @@ export class OidcSignIn {
   }
 
   /**
-   * The cookie with what it brings, for the page that asks with it; a state that is not its own ends it. Undefined where
-   * nothing was begun or it is back already.
+   * The cookie with the outcome, for the page that asks with it. A state other than its own ends the sign-in. Undefined
+   * if no sign-in was begun or it has already returned.
    */
   back(cookie: string, query: URLSearchParams): string | undefined {
     const pending = this.#open(cookie)
@@ -87,7 +90,7 @@ export class OidcSignIn {
     return this.#sealed.seal({ ...pending, outcome: rejected("the issuer's code is too long to be kept by a browser") })
   }
 
-  /** Once. */
+  /** Works once. */
   async take(cookie: string, page: string): Promise<SignedIn> {
     const pending = this.#open(cookie)
     // Fail closed: a cookie without its page's secret may come from another port of this host.

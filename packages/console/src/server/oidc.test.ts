@@ -15,10 +15,10 @@ const SECRET = "s3cret"
 let issuer: Issuer
 let console: Console
 let failures: unknown[] = []
-/** Tokens with which the API was asked. */
+/** Tokens that the API received. */
 let shown: string[] = []
 
-/** An API that takes the issuer's tokens, with their signatures looked at. */
+/** An API that accepts the issuer's tokens and verifies their signatures. */
 function api(token: string): ApiExchange {
   return {
     send: async () => {
@@ -71,7 +71,7 @@ const locationOf = (answer: Response): string => answer.headers.get("location") 
 
 interface Begun {
   readonly cookie: string
-  /** Where the issuer sends the browser back to. */
+  /** The address to which the issuer redirects the browser. */
   readonly back: string
 }
 
@@ -82,7 +82,7 @@ async function begin(): Promise<Begun> {
   return { cookie, back: locationOf(await go(locationOf(away))) }
 }
 
-/** As a browser keeps it: what came before, where nothing new is set. */
+/** Like a browser, keeps the cookie unless a new one is set. */
 async function comeBack({ back, cookie }: Begun, kept = cookie): Promise<string> {
   const returned = await go(back, kept)
   expect(locationOf(returned)).toBe("./#/sign-in?oidc")
@@ -107,7 +107,7 @@ describe("signing in at an issuer", () => {
     expect(status).toBe(200)
     expect(JSON.parse(text).user).toMatchObject({ name: "jane", groups: ["dev"] })
     expect(set).toMatch(/^merlon-console=[\w-]{43}; HttpOnly; SameSite=Strict$/)
-    // Longer than what it stands on no session lasts.
+    // No session outlasts its credentials.
     expect(Date.parse(JSON.parse(text).user.ends)).toBeLessThanOrEqual(Date.now() + 600_000)
     for (const token of shown) expect(text).not.toContain(token)
   })
@@ -133,7 +133,7 @@ describe("signing in at an issuer", () => {
     expect(issuer.asked.filter(line => line.startsWith("POST /token"))).toHaveLength(1)
   })
 
-  it("is pushed out by no number of others that strangers begin and bring back", async () => {
+  it("is not displaced by sign-ins of other clients", async () => {
     const options = { issuer: issuer.url, clientId: CLIENT, clientSecret: SECRET, scopes: [] }
     const oidc = new OidcSignIn(new OidcIssuer(options), ({ token }) => enter(api(token)))
     const begun = (): Promise<Start> => oidc.start(`${home()}oidc-callback`, home(), PAGE)
@@ -146,7 +146,7 @@ describe("signing in at an issuer", () => {
     expect(await oidc.take(oidc.back(own.cookie, query) ?? "", PAGE)).toMatchObject({ user: "jane" })
   })
 
-  it("asks an issuer that is slow once for all who begin meanwhile", async () => {
+  it("queries a slow issuer once for all waiting sign-ins", async () => {
     await Promise.all(Array.from({ length: 8 }, () => go(startAddress())))
     expect(issuer.asked.filter(line => line.includes("/.well-known/"))).toHaveLength(1)
   })
@@ -156,7 +156,7 @@ describe("signing in at an issuer", () => {
     expect(away.headers.get("set-cookie")).toMatch(
       /^merlon-console-way-in=[\w-]+; HttpOnly; SameSite=Lax; Max-Age=600$/,
     )
-    // Nor does the holder of the cookie learn what binds the three steps.
+    // The holder of the cookie cannot read what binds the three steps.
     const said = Buffer.from(away.headers.get("set-cookie")?.split(/[=;]/)[1] ?? "", "base64url").toString("latin1")
     expect(said).not.toContain(new URL(locationOf(away)).searchParams.get("state"))
     const below = await go(startAddress("https://mesh.example.com/tools/mesh/"))
@@ -165,7 +165,7 @@ describe("signing in at an issuer", () => {
   })
 })
 
-describe("keeps out", () => {
+describe("rejects", () => {
   it("another port of the host, which is sent the cookie and does not have the page's secret", async () => {
     const cookie = await comeBack(await begin())
     for (const page of ["", "q".repeat(64)]) expect((await finish(cookie, page)).status).toBe(401)
@@ -182,7 +182,7 @@ describe("keeps out", () => {
     expect((await finish(thief)).status).toBe(401)
     const another = await begin()
     expect((await finish(await comeBack(own, another.cookie))).status).toBe(401)
-    // Nor did the thief use it up for the one whose it is.
+    // Nor did the attacker use it up for its owner.
     expect((await finish(await comeBack(own))).status).toBe(200)
   })
 
@@ -200,7 +200,7 @@ describe("keeps out", () => {
     expect((await finish(cookie)).status).toBe(200)
   })
 
-  it("a code that no browser would keep, and reports that", async () => {
+  it("a code that is too long for a cookie, and reports that", async () => {
     const own = await begin()
     const long = new URL(own.back)
     long.searchParams.set("code", "c".repeat(4_000))
@@ -208,7 +208,7 @@ describe("keeps out", () => {
     expect(answer).toMatchObject({ status: 401, text: expect.stringContaining("too long") })
   })
 
-  it("another user's code that an attacker sends to a person", async () => {
+  it("another user's code that an attacker sends to a user", async () => {
     const [victim, attacker] = [await begin(), await begin()]
     const cookie = await comeBack(attacker, victim.cookie)
     expect(await finish(cookie)).toMatchObject({ status: 401, text: expect.stringContaining("another sign-in") })
@@ -247,7 +247,7 @@ describe("keeps out", () => {
     ["another port of this machine", "http://127.0.0.1:1/"],
     ["no address", "x"],
     ["a script", "javascript:alert(1)"],
-  ])("a way back to %s", async (_, at) => {
+  ])("a return to %s", async (_, at) => {
     expect((await go(startAddress(at))).status).toBe(400)
   })
 

@@ -5,7 +5,7 @@ import { OneTimeCodes } from "./one-time-codes.js"
 
 const key = randomBytes(32)
 
-it("takes a code that another holder of the key has made", () => {
+it("takes a code from another holder of the key", () => {
   expect(new OneTimeCodes(key).take(new OneTimeCodes(key).make())).toBe(true)
 })
 
@@ -15,7 +15,7 @@ it("takes a code once", () => {
   expect([codes.take(code), codes.take(code)]).toEqual([true, false])
 })
 
-it("takes no code that is too old", () => {
+it("rejects a code that is too old", () => {
   let now = 1_000
   const codes = new OneTimeCodes(key, () => now)
   const code = codes.make()
@@ -23,7 +23,7 @@ it("takes no code that is too old", () => {
   expect(codes.take(code)).toBe(false)
 })
 
-describe("takes no code", () => {
+describe("rejects", () => {
   const code = new OneTimeCodes(key).make()
   test.each([
     ["that is empty", ""],

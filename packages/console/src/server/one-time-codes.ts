@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Codes that sign in once and soon: a process that may read the key makes one, the console accepts it one time. They
-// are in a link's fragment, which no server and no log sees; a link that is found later is worth nothing.
+// Single-use, short-lived codes to sign in. A process that may read the key creates one, and the console accepts it
+// once. It is in a link's fragment, which no server and no log sees. A link that is found later is worthless.
 
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto"
 
@@ -9,7 +9,7 @@ const LIFE_MS = 2 * 60_000
 export class OneTimeCodes {
   readonly #key: Buffer
   readonly #now: () => number
-  /** Those taken, until they would have ended anyway. */
+  /** Used codes, until they would have expired anyway. */
   readonly #taken = new Map<string, number>()
 
   constructor(key: Buffer, now: () => number = Date.now) {

@@ -10,7 +10,7 @@ import { readBody, TooLarge } from "./read-body.js"
 import { headers, sendFailure } from "./reply.js"
 import type { Session } from "./sessions.js"
 
-/** The API takes less than this. */
+/** The API's own limit is lower. */
 const MAX_BODY = 4 << 20
 const BODILESS = new Set(["GET", "HEAD"])
 
@@ -33,7 +33,7 @@ export async function passOn(
     if (error instanceof TooLarge) return sendFailure(response, 413, "RequestEntityTooLarge", error.message)
     return sendFailure(response, 502, "Unreachable", "the API does not answer; the console tries again")
   }
-  // A page would run what calls itself one; data of the API is never that.
+  // A browser would run a response with a script or page type. Data of the API never has one.
   const type = /^(?:application\/json|text\/plain)\b/.exec(answer.contentType)?.[0] ?? "text/plain"
   if (answer.warnings.length > 0) response.setHeader("warning", answer.warnings)
   response.writeHead(answer.status, headers(`${type}; charset=utf-8`))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The body of a request, whole, up to a limit.
+// Reads the whole body of a request, up to a limit.
 
 import type { IncomingMessage } from "node:http"
 

@@ -13,7 +13,7 @@ const COMMON: OutgoingHttpHeaders = {
   "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
 
-/** For data: were it ever opened as a page, it could do nothing. */
+/** The policy for data: if it were opened as a page, it could do nothing. */
 const DATA_POLICY = "default-src 'none'; frame-ancestors 'none'; sandbox"
 
 export function pagePolicy(nonce: string): string {
@@ -45,7 +45,7 @@ export function sendJson(
   response.end(JSON.stringify(value))
 }
 
-/** As the API says it, so that a page reads one kind of failure. */
+/** An error in the API's format, so that the page handles one format. */
 export function sendFailure(response: ServerResponse, status: number, reason: string, message: string): void {
   if (response.headersSent) {
     response.destroy()

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A value that the browser keeps for us: only this process can read or change it, so that requests of strangers take no
-// memory here. Each has its own key, since strangers may ask for more of them than one AES-GCM key is good for.
+// An encrypted value that the browser stores for us. Only this process can read or change it, so requests of
+// unauthenticated clients use no memory here. Each value has its own key, because such clients may request more values
+// than one AES-GCM key can safely encrypt.
 
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto"
 
 const ALGORITHM = "aes-256-gcm"
 const SALT_BYTES = 32
 const TAG_BYTES = 16
-/** The key is new each time. */
+/** A fixed IV is safe, because each value has a new key. */
 const IV = Buffer.alloc(12)
 
 export class SealedCookie {
@@ -20,7 +21,7 @@ export class SealedCookie {
     return Buffer.concat([salt, cipher.getAuthTag(), ...sealed]).toString("base64url")
   }
 
-  /** Undefined for what was not sealed here. */
+  /** Undefined for a value that was not sealed here. */
   open(text: string): unknown {
     const bytes = Buffer.from(text, "base64url")
     const [salt, tag, sealed] = [

@@ -22,7 +22,7 @@ it("finds a session by both of its halves", () => {
   expect(sessions.find(open("jane"))?.user).toBe("jane")
 })
 
-it("finds none by one half, or by halves of two", () => {
+it("finds none by one half, or by halves of two sessions", () => {
   const { sessions, open } = rig()
   const [jane, john] = [open("jane"), open("john")]
   expect(sessions.find({ cookie: jane.cookie, page: "" })).toBeUndefined()
@@ -30,7 +30,7 @@ it("finds none by one half, or by halves of two", () => {
   expect(sessions.find({ cookie: jane.cookie, page: john.page })).toBeUndefined()
 })
 
-it("ends what was not used for an hour, and what is twelve hours old", () => {
+it("ends sessions that were unused for an hour or are twelve hours old", () => {
   const { sessions, open, pass } = rig()
   const [idle, busy] = [open("idle"), open("busy")]
   for (let hour = 0; hour < 11.5; hour += 0.5) {
@@ -42,7 +42,7 @@ it("ends what was not used for an hour, and what is twelve hours old", () => {
   expect(sessions.find(busy)).toBeUndefined()
 })
 
-it("ends a session when its person leaves, and what it had under way", () => {
+it("ends a session at sign-out, with its requests in progress", () => {
   const { sessions, open, closed } = rig()
   const jane = open("jane")
   sessions.end(jane)
@@ -57,7 +57,7 @@ it("lets no user end another's session", () => {
   expect(sessions.find(jane)?.user).toBe("jane")
 })
 
-it("keeps a thousand, those used last", () => {
+it("keeps the thousand most recently used", () => {
   const { sessions, open } = rig()
   const first = open("first")
   const second = open("second")
@@ -71,7 +71,7 @@ it("keeps a thousand, those used last", () => {
 it.each([
   ["one person", () => "tenant"],
   ["the service accounts of one namespace", (turn: number) => `system:serviceaccount:tenant:account-${turn}`],
-])("is pushed out by no number of sessions of %s", (_, user) => {
+])("is not displaced by sessions of %s", (_, user) => {
   const { sessions, open } = rig()
   const [jane, account] = [open("jane"), open("system:serviceaccount:other:reader")]
   for (let turn = 0; turn < 1_100; turn++) open(user(turn))

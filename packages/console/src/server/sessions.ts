@@ -35,7 +35,7 @@ export class Sessions {
     this.#now = now
   }
 
-  /** `until` is when its credentials end, where that is known. */
+  /** `until`: when its credentials expire, if that is known. */
   open({
     until = Number.POSITIVE_INFINITY,
     ...who
@@ -72,9 +72,9 @@ export class Sessions {
   }
 
   /**
-   * Ends the longest unused session of the user with the most, so that no user displaces others by signing in often.
-   * All service accounts of a namespace count as one, since a user who may create them could otherwise be as many as
-   * they like.
+   * Ends the least recently used session of the user with the most sessions, so that no user displaces others by
+   * signing in often. All service accounts of a namespace count as one user, because a user who may create them could
+   * otherwise act as any number of users.
    */
   #makeRoom(): void {
     const byOwner = new Map<string, string[]>()
@@ -102,7 +102,7 @@ export class Sessions {
     if (id === undefined) return
     const kept = this.#kept.get(id)
     this.#kept.delete(id)
-    // What it had under way ends with it.
+    // Its requests in progress end with it.
     kept?.api.close().catch(() => undefined)
   }
 }

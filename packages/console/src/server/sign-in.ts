@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a person's credential to a session with that person's permissions: a token of the cluster, which the API itself
-// reviews, or a one-time code made by a process that holds the credentials already.
+// Exchanges a user's credential for a session with that user's permissions. The credential is a cluster token, which
+// the API reviews, or a one-time code from a process that already holds credentials.
 
 import type { ApiExchange } from "./exchange.js"
 import { readJson } from "./exchange.js"
@@ -8,11 +8,11 @@ import type { OidcOptions } from "./oidc-issuer.js"
 import type { OneTimeCodes } from "./one-time-codes.js"
 
 export interface SignIn {
-  /** Where people sign in at an issuer whose ID tokens the API takes; needs `withToken`. */
+  /** Sign-in at an issuer whose ID tokens the API accepts. Requires `withToken`. */
   readonly oidc?: OidcOptions
-  /** The API as the bearer of this token; absent where no tokens are taken. */
+  /** The API with this token's permissions. Absent if no tokens are accepted. */
   readonly withToken?: (token: string) => ApiExchange
-  /** The API as the owner of this program's own credentials, for users with a code. */
+  /** The API with the permissions of this program's own credentials, for users with a code. */
   readonly withCode?: { readonly codes: OneTimeCodes; readonly api: () => ApiExchange }
 }
 
@@ -20,7 +20,7 @@ export interface SignedIn {
   readonly user: string
   readonly groups: readonly string[]
   readonly api: ApiExchange
-  /** When what was shown ends, where it says so; milliseconds since the epoch. */
+  /** When the credential expires, if it says so, in milliseconds since the epoch. */
   readonly until?: number
 }
 
@@ -42,7 +42,7 @@ export async function signIn(how: SignIn, shown: unknown): Promise<SignedIn> {
   return enter(apiFor(how, shown), expiryIn(shown))
 }
 
-/** Signs in the user that the API names. */
+/** Signs in the user that the API reports. */
 export async function enter(api: ApiExchange, until?: number): Promise<SignedIn> {
   try {
     return { ...(await whoAmI(api)), api, ...(until === undefined ? {} : { until }) }
@@ -59,7 +59,7 @@ function apiFor({ withToken, withCode }: SignIn, shown: unknown): ApiExchange {
     throw new SignInError(401, "this link was used or is too old; ask for a new one with `merlonctl dashboard`")
   }
   if (typeof token === "string" && withToken !== undefined) {
-    // What could not stand in a header is no token, and must not become two headers.
+    // Only characters that are safe in a header, so that a token cannot add a second header.
     if (/^[\w.~+/=-]{1,16384}$/.test(token)) return withToken(token)
     throw new SignInError(401, "this is no token; get one with `kubectl create token NAME`")
   }
@@ -93,7 +93,10 @@ function userInfo(review: unknown): { readonly username?: unknown; readonly grou
   return status?.userInfo ?? {}
 }
 
-/** What a token says of its own end: the API has found it good, and what it would not take any more is of no use here. */
+/**
+ * The expiry in a token's claims. It needs no verification here: the API has accepted the token, and rejects it once it
+ * expires.
+ */
 function expiryIn(shown: unknown): number | undefined {
   const { token } = (shown ?? {}) as { readonly token?: unknown }
   if (typeof token !== "string") return undefined

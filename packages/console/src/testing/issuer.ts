@@ -11,17 +11,17 @@ interface Granted {
   readonly query: URLSearchParams
 }
 
-/** Of all issuers: to make them takes longer than what is tested with them. */
+/** Shared by all issuers, because generating keys is slow. */
 const KEYS = generateKeyPairSync("rsa", { modulusLength: 2_048 })
 
 export class Issuer {
   readonly #server: Server
   readonly #codes = new Map<string, Granted>()
-  /** Put on top of what a token says, to say something wrong. */
+  /** Overrides claims of the token, to make it invalid. */
   claims: Readonly<Record<string, unknown>> = {}
-  /** What is in the document that tells of the issuer, on top of what is right. */
+  /** Overrides fields of the discovery document. */
   document: Readonly<Record<string, unknown>> = {}
-  /** Sent back instead of a code. */
+  /** The error to return instead of a code. */
   rejects: string | undefined
   /** Every request, as `METHOD path?query body`. */
   readonly asked: string[] = []
@@ -29,7 +29,7 @@ export class Issuer {
   constructor(
     readonly clientId: string,
     readonly secret?: string,
-    /** Where given, it speaks TLS. */
+    /** The issuer serves TLS if given. */
     readonly tls?: { readonly cert: string; readonly key: string },
   ) {
     const answer = (request: IncomingMessage, response: ServerResponse): void => void this.#answer(request, response)
@@ -49,7 +49,7 @@ export class Issuer {
     return `${this.tls === undefined ? "http" : "https"}://127.0.0.1:${(this.#server.address() as AddressInfo).port}` // it listens on a port
   }
 
-  /** As an API server does that was told of this issuer: who it is, or undefined. */
+  /** The user of a token, as verified by an API server with this issuer. Undefined if the token is invalid. */
   verified(token: string): string | undefined {
     const [head = "", body = "", signature = ""] = token.split(".")
     const isGood = verify(
@@ -94,7 +94,7 @@ export class Issuer {
     response.writeHead(302, { location: back.href }).end()
   }
 
-  /** Once, and only to the client that asked for it. */
+  /** Redeems a code once, and only for the client that requested it. */
   #granted(form: URLSearchParams): URLSearchParams | undefined {
     const query = this.#codes.get(form.get("code") ?? "")?.query
     this.#codes.delete(form.get("code") ?? "")

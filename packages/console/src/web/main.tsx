@@ -25,7 +25,7 @@ const queries = new QueryClient({
     onSuccess: (_, { queryKey: [word] }) => noteAnswer(partOf(word)),
     onError: (error, { queryKey: [word] }) => {
       noteFailure(partOf(word), error)
-      // The session expired, or the console's server restarted: ask again who is signed in.
+      // The session expired, or the console's server restarted: load the sign-in state again.
       if (error instanceof ApiError && error.status === 401) void queries.invalidateQueries({ queryKey: SESSION })
     },
   }),
@@ -34,7 +34,7 @@ const queries = new QueryClient({
       staleTime: 2_000,
       // The mesh may be on this machine, which needs no network.
       networkMode: "always",
-      // A rejection is final. Silence is worth a retry, and a rate limit passes.
+      // A rejection is final. A missing response and a rate limit are retried.
       retry: (tries, error) => error instanceof ApiError && tries < triesFor(error.status),
       retryDelay: tries => Math.min(1_000 * 2 ** tries, 5_000),
     },

@@ -10,6 +10,6 @@ it.each([
   ["an older control plane's answer", { result: "equal", touched: { calls: 0, shapes: [] } }, false],
   ["a finished analysis", { complete: true, findings: [] }, false],
   ["no answer yet", undefined, false],
-])("%s is asked for again: %#", (_, answer, again) => {
+])("%s is requested again: %#", (_, answer, again) => {
   expect(isCutShort(answer)).toBe(again)
 })

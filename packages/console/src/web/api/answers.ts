@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The types of the answers API: observed traffic and proved answers. docs/reference/answers-api.md describes the same.
+// The types of the answers API: observed traffic and proved answers. docs/reference/answers-api.md describes them.
 
 import type { CallShape } from "@merlon/policy/ledger"
 import type { ApiObject } from "./objects.js"
@@ -52,40 +52,40 @@ export interface ProxyReport {
   readonly behind: number
   readonly lagMs: number
   readonly rejection?: string
-  /** Absent where the proxy does not say. */
+  /** Absent if the proxy does not report it. */
   readonly certificateNotAfter?: string
 }
 
-/** Beside the proxies: how long the last changes took until every proxy enforced them. */
+/** With the proxies: how long the last changes took until every proxy enforced them. */
 export interface EnforcedNote {
   readonly enforced?: { readonly changes: number; readonly medianMs: number; readonly slowestMs: number }
 }
 
 /** A workload as policies see it. */
 export interface WorkloadReport {
-  /** As `spiffe://…`. */
+  /** For example `spiffe://…`. */
   readonly identity: string
   readonly ports: readonly {
     readonly port: number
     readonly protocol: string
     readonly mode: string
-    /** In words. */
+    /** The reason as text. */
     readonly why: string
-    /** Whose word it is; absent where the default holds. */
+    /** The policy that sets it. Absent for the default. */
     readonly policy?: string
-    /** Policies that speak for the workload and are not heard. */
+    /** Policies that select the workload and are overridden. */
     readonly losers: readonly { readonly policy: string; readonly why: string }[]
-    /** With the policies in Shadow. */
+    /** The mode including policies in shadow mode. */
     readonly shadow?: string
   }[]
-  /** In the order in which a request meets them. */
+  /** In evaluation order. */
   readonly policies: readonly {
     readonly stage: string
     readonly kind: string
     readonly policy: string
     readonly enforcement: string
   }[]
-  /** Pods for which other policies are in force. */
+  /** Pods with other enforced policies. */
   readonly otherwise: readonly string[]
 }
 
@@ -95,7 +95,7 @@ export interface TrafficMinute {
   readonly denied: number
 }
 
-/** Beside the calls: notes on the last hour, as far back as the server remembers. */
+/** With the calls: notes on the last hour, as far back as the server remembers. */
 export interface TrafficNote {
   readonly traffic?: readonly TrafficMinute[]
 }
@@ -137,7 +137,7 @@ export interface Destination {
   readonly workload: string
   readonly destination: string
   readonly place: "mesh" | "cluster" | "outside"
-  /** The workload that was called, where it is known. */
+  /** The called workload, if known. */
   readonly to?: string
   readonly transport: "mtls" | "plaintext" | "passthrough" | "none"
   readonly count: number
@@ -191,9 +191,9 @@ export interface PolicyDiff {
     }[]
     readonly undecided?: string
   }[]
-  /** Between two moments: why the policies of one are not known. Nothing is compared then. */
+  /** For a comparison of two moments: why the policies at one of them are unknown. Nothing is compared then. */
   readonly gaps?: readonly string[]
-  /** Recorded calls that would be decided otherwise; absent where the control plane is older. */
+  /** Recorded calls that are decided differently. Absent from older control planes. */
   readonly touched?: {
     readonly calls: number
     readonly shapes: readonly {
@@ -204,7 +204,7 @@ export interface PolicyDiff {
       readonly count: number
       readonly to: "allow" | "deny"
     }[]
-    /** Shapes that were not tried; absent where the control plane is older. */
+    /** Shapes of calls that were not evaluated. Absent from older control planes. */
     readonly untried?: number
   }
 }
@@ -212,7 +212,7 @@ export interface PolicyDiff {
 /** One admitted change of a policy. */
 export interface HistoryEntry {
   readonly time: string
-  /** Absent where more than one user asked for exactly this change. */
+  /** Absent if several users requested exactly this change. */
   readonly user?: string
   readonly operation: "create" | "update" | "delete"
   readonly kind: string
@@ -223,7 +223,7 @@ export interface HistoryEntry {
   readonly difference: {
     readonly allowed: readonly EffectRegion[]
     readonly denied: readonly EffectRegion[]
-    /** Why there may be more than is listed; absent where the lists are complete. */
+    /** Why the lists may be incomplete. Absent if they are complete. */
     readonly undecided?: string
   }
 }
@@ -231,16 +231,16 @@ export interface HistoryEntry {
 export interface EffectRegion {
   readonly region: string
   readonly workloads: readonly string[]
-  /** How many more workloads there are. */
+  /** The number of further workloads. */
   readonly more?: number
 }
 
-/** Beside the changes. */
+/** With the changes. */
 export interface HistoryNote {
   readonly history?: {
     readonly enabled: boolean
     readonly entriesPerNamespace?: number
-    /** Of earlier moments nothing is known. */
+    /** When the history begins. Earlier changes are unknown. */
     readonly since?: string
   }
 }
@@ -270,7 +270,7 @@ export interface Finding {
   readonly fix: string
 }
 
-/** Whether the control plane's time was up before everything was looked at. Asked again, it may get further. */
+/** Whether the control plane ran out of time. A repeated query may get further. */
 export function isCutShort(answer: unknown): boolean {
   const { result, complete, touched } = (answer ?? {}) as Partial<PolicyDiff & Analysis> // one of several answers
   return result === "undecided" || complete === false || (touched?.untried ?? 0) > 0

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests to the console's server. Only this origin keeps the page's half of a session; without the cookie, which no
-// script reads, it is worth nothing.
+// Requests to the console's server. Only this origin stores the page's half of a session, which is worthless without
+// the cookie, and no script can read that.
 
 const PAGE_KEY = "merlon-page"
 const PAGE_HEADER = "x-merlon-page"
@@ -17,9 +17,9 @@ export interface Names {
 export interface About {
   readonly names: Names
   readonly version: string
-  /** `oidc` is the issuer's host, where people can sign in there. */
+  /** `oidc`: the host of the issuer where users can sign in. */
   readonly signIn: { readonly token: boolean; readonly link: boolean; readonly oidc?: string }
-  /** Why a link did not sign in. */
+  /** Why a link did not sign the user in. */
   readonly linkTrouble?: string
   readonly user?: { readonly name: string; readonly groups: readonly string[]; readonly ends: string }
 }
@@ -31,7 +31,7 @@ export class ApiError extends Error {
     readonly status: number,
     readonly reason: string,
     message: string,
-    /** Field by field, where the API says so. */
+    /** Causes per field, if the API returns them. */
     readonly causes: readonly { readonly field?: string; readonly message?: string }[] = [],
   ) {
     super(message)
@@ -45,19 +45,19 @@ export interface Sent {
   readonly signal?: AbortSignal
 }
 
-/** A path of the Kubernetes API; its answer as JSON. */
+/** Requests a path of the Kubernetes API and returns its JSON. */
 export async function api<T>(path: string, sent: Sent = {}): Promise<T> {
   const answer = await send(`./api${path}`, sent)
   return (await answer.json()) as T // the API's own documents; what is read of them is looked at where it is shown
 }
 
-/** The same with what the API warns of. */
+/** The same, with the API's warnings. */
 export async function apiWithWarnings<T>(path: string, sent: Sent): Promise<{ value: T; warnings: readonly string[] }> {
   const answer = await send(`./api${path}`, sent)
   return { value: (await answer.json()) as T, warnings: warningsIn(answer.headers.get("warning") ?? "") }
 }
 
-/** Lines of JSON until the signal or the server ends them. Once this is resolved, none is missed. */
+/** Lines of JSON until the signal or the server ends them. No line is missed after this resolves. */
 export async function apiLines<T>(path: string, signal: AbortSignal): Promise<AsyncGenerator<T>> {
   return linesOf(await send(`./api${path}`, { signal }), signal)
 }
@@ -80,12 +80,12 @@ export async function about(): Promise<About> {
   return (await send("./session")).json()
 }
 
-/** As `about`; where the page was opened by a link with a code, or comes back from an issuer, that signs in first. */
+/** Loads `about`. If the page was opened by a link with a code, or returns from an issuer, it signs in first. */
 export async function openSession(): Promise<About> {
   const code = /^#\/sign-in\?code=([\w.-]+)$/.exec(window.location.hash)?.[1]
   const isBack = window.location.hash === "#/sign-in?oidc"
   if (code === undefined && !isBack) return about()
-  // Out of sight and of the history before anything else.
+  // Removes the code from the address and the history first.
   window.history.replaceState(null, "", "#/")
   try {
     return await signIn(code === undefined ? { oidc: localStorage.getItem(OIDC_KEY) ?? "" } : { code })
@@ -100,7 +100,7 @@ type Shown = { readonly token: string } | { readonly code: string } | { readonly
 /** Storage belongs to one origin, port included; cookies belong to all ports of a host. */
 const OIDC_KEY = "merlon-console-oidc"
 
-/** Where the browser goes to sign in at the issuer; only the page knows below which path it is. */
+/** The address of the sign-in at the issuer. Only the page knows its own path. */
 export function issuerAddress(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(32))
   const page = localStorage.getItem(OIDC_KEY) ?? [...bytes].map(byte => byte.toString(16).padStart(2, "0")).join("")
@@ -147,7 +147,10 @@ function unreachable(): ApiError {
   return new ApiError(503, "Unreachable", "the console's server does not answer")
 }
 
-/** `299 - "text"`, several in one header by commas. Servers write UTF-8, of which the browser gives each byte as a character. */
+/**
+ * Parses `299 - "text"`, several of them separated by commas. Servers send UTF-8, and the browser returns each byte as
+ * a character.
+ */
 function warningsIn(header: string): readonly string[] {
   const text = new TextDecoder().decode(Uint8Array.from(header, byte => byte.charCodeAt(0)))
   return [...text.matchAll(/\d{3} \S+ "((?:[^"\\]|\\.)*)"/g)].map(([, text = ""]) => text.replace(/\\(.)/g, "$1"))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our kinds, as the API addresses them.
+// Our kinds, with their API paths.
 
 import type { Names } from "./client.js"
 
@@ -7,7 +7,7 @@ export interface KindEntry {
   readonly kind: string
   readonly plural: string
   readonly group: "securityGroup" | "networkingGroup"
-  /** What one is for, in words. */
+  /** The purpose of the kind, for users. */
   readonly purpose: string
 }
 

@@ -58,7 +58,7 @@ export function conditionOf(policy: Policy | undefined, type: string): Condition
   return policy?.status?.conditions?.find(condition => condition.type === type)
 }
 
-/** What people have written of it: a status that the control plane writes makes no other one. */
+/** The version of what users have written. Status updates of the control plane do not change it. */
 export function versionOf({ uid, generation, labels, annotations }: Metadata): string {
   return JSON.stringify([uid, generation, labels, annotations])
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What pages query, cached and refreshed while the page is visible.
+// The page's queries, cached and refreshed while the page is visible.
 
 import { type Query, type UseQueryResult, useQueries, useQuery } from "@tanstack/react-query"
 import { useSession } from "../shell/session.js"
@@ -10,15 +10,15 @@ import { KINDS, type KindEntry, kindNamed, pathOf } from "./kinds.js"
 import type { ApiObject, List, Pod, Policy } from "./objects.js"
 
 const SOON_MS = 3_000
-/** Of what is large and changes seldom. */
+/** The interval for large data that seldom changes. */
 const LATER_MS = 15_000
-/** How often a question is asked at most while its answer is cut short. */
+/** The limit of queries for an answer that ran out of time. */
 const MOST_ASKED = 5
 const ANSWERS_VERSION = "v1alpha1"
-/** The most that is shown of anything; lists say where there is more. */
+/** The limit of shown items. Lists say if there are more. */
 const MOST = 5_000
 export const MOST_PODS = MOST
-/** Longer lists are refreshed less often: they cost both sides more, and people do not read them all at once. */
+/** Longer lists are refreshed less often, because they cost both sides more and users do not read them completely. */
 const MANY = 200
 
 export interface KindPolicies {
@@ -26,7 +26,7 @@ export interface KindPolicies {
   readonly query: UseQueryResult<readonly Policy[], Error>
 }
 
-/** Of each kind, in the order of `KINDS`. */
+/** All policies of each kind, in the order of `KINDS`. */
 export function useAllPolicies(): readonly KindPolicies[] {
   const { names } = useSession()
   const queries = useQueries({
@@ -43,7 +43,7 @@ export function useAllPolicies(): readonly KindPolicies[] {
   })
 }
 
-/** Under which one policy is kept; as the API answers it, with its kind. */
+/** The cache key of one policy. The value is the response of the API, with its kind. */
 export function policyKey(names: Names, { kind, metadata }: Policy): readonly unknown[] {
   const entry = kindNamed(kind)
   return ["policy", entry && pathOf(names, entry, metadata.namespace, metadata.name)]
@@ -57,7 +57,7 @@ export function usePods(): UseQueryResult<readonly Pod[], Error> {
   })
 }
 
-/** Names of namespaces, as far as the person may list them; else of those with Pods. */
+/** Names of namespaces that the user may list; else of those with Pods. */
 export function useNamespaces(): readonly string[] {
   const { data } = useQuery({
     queryKey: ["namespaces"],
@@ -75,17 +75,17 @@ export function answersPath({ answersGroup }: Names, resource: string, namespace
 }
 
 export interface AnswersOptions {
-  /** All of them where absent. */
+  /** All namespaces if absent. */
   readonly namespace?: string | undefined
-  /** Where an answer costs the control plane more than memory. */
+  /** Refreshes less often an answer that is expensive for the control plane. */
   readonly seldom?: boolean
   readonly enabled?: boolean
 }
 
-/** Asked by the overview. */
+/** The query of the overview. */
 export const LAST_CHANGE = "changes?limit=1"
 
-/** `resource` with its query, as `calls?since=1d`; `N` is what the list says of itself. */
+/** `resource` with its query, such as `calls?since=1d`. `N` is the type of the list's metadata. */
 export function useAnswers<T, N = unknown>(
   resource: string,
   { namespace, seldom = false, enabled = true }: AnswersOptions = {},
@@ -105,7 +105,7 @@ export function useAnswers<T, N = unknown>(
 /** The default (`merlond serve --trust-domain`). */
 const DEFAULT_TRUST_DOMAIN = "cluster.local"
 
-/** Of the mesh's identities, as a workload bears it; undefined until that is known. */
+/** The trust domain of the mesh, from a workload's identity. Undefined until it is known. */
 export function useTrustDomain(): string | undefined {
   const { names } = useSession()
   const { data, isError } = useQuery({
@@ -119,7 +119,7 @@ export function useTrustDomain(): string | undefined {
   return data ?? (isError ? DEFAULT_TRUST_DOMAIN : undefined)
 }
 
-/** One of them, by its name. */
+/** One answer by its name. */
 export function useAnswer<T>(resource: string, namespace: string, name: string): UseQueryResult<Answer<T>, Error> {
   const { names } = useSession()
   return useQuery({
@@ -129,7 +129,7 @@ export function useAnswer<T>(resource: string, namespace: string, name: string):
   })
 }
 
-/** One question that is answered by trying or proving. */
+/** Sends one query that requires an evaluation or a proof. */
 export async function ask<T>(
   names: Names,
   resource: string,
@@ -141,13 +141,13 @@ export async function ask<T>(
   return status
 }
 
-/** About one namespace, or about all of them. */
+/** The same as a hook, for one namespace or for all. */
 export function useAsked<T>(resource: string, spec: object | undefined, namespace?: string): UseQueryResult<T, Error> {
   const { names } = useSession()
   return useQuery(asking<T>(names, resource, spec, namespace))
 }
 
-/** Several questions of one kind. */
+/** Several queries of one resource. */
 export function useAllAsked<T>(resource: string, specs: readonly object[]): readonly UseQueryResult<T, Error>[] {
   const { names } = useSession()
   return useQueries({ queries: specs.map(spec => asking<T>(names, resource, spec)) })

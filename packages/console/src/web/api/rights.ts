@@ -7,7 +7,7 @@ import { api } from "./client.js"
 import type { KindEntry } from "./kinds.js"
 import type { ApiObject, List } from "./objects.js"
 
-/** Asked one by one. */
+/** Namespaces are queried one by one. */
 const MOST_NAMESPACES = 100
 
 export interface AccessRequest {
@@ -21,7 +21,7 @@ interface Review {
   readonly status?: { readonly allowed?: boolean; readonly denied?: boolean }
 }
 
-/** Undefined until the cluster has said yes or no. */
+/** Undefined until the cluster has answered. */
 export function useMay(request: AccessRequest | undefined): boolean | undefined {
   const review = useQuery({
     queryKey: ["may", request],
@@ -60,7 +60,7 @@ export function useWhereMayCreate(entry: KindEntry): string | null | undefined {
     enabled: everywhere === false,
     staleTime: 60_000,
   })
-  // Without the right to list namespaces, none is found.
+  // Without permission to list namespaces, none is found.
   return everywhere ? "" : some.isError ? null : some.data
 }
 
@@ -74,12 +74,12 @@ export function useMayWrite(entry: KindEntry | undefined, namespace: string | un
   return create && update
 }
 
-/** Whether answers that take the control plane's time are given to this person, everywhere or in one namespace. */
+/** Whether the user may send queries that need computing time of the control plane, everywhere or in one namespace. */
 export function useMayAsk(resource: string, namespace?: string): boolean | undefined {
   return useMayAnswer("create", resource, namespace)
 }
 
-/** Whether recorded changes are shown to this person: they name users. */
+/** Whether the user may read recorded changes, which name users. */
 export function useMayReadChanges(namespace?: string): boolean | undefined {
   return useMayAnswer("list", "changes", namespace)
 }

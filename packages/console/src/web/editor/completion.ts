@@ -16,12 +16,12 @@ export function completionFrom(schema: Schema): (context: CompletionContext) => 
 }
 
 export interface Found {
-  /** What of the word is there already. */
+  /** The part of the word that is already typed. */
   readonly word: string
   readonly options: readonly Completion[]
 }
 
-/** Pure, so that it is tried without an editor. */
+/** Pure, so that it can be tested without an editor. */
 export function completionsAt(schema: Schema, before: readonly string[], typed: string): Found | undefined {
   const [, lead = "", name, value] = /^([\s-]*)(?:([\w-]+):\s+(?:\[\s*)?(?:.*,\s*)?)?([\w./-]*)$/.exec(typed) ?? []
   if (value === undefined) return undefined
@@ -46,14 +46,14 @@ function enumOf(schema: Schema | undefined): readonly Completion[] {
   return values.map(value => ({ label: String(value), type: "enum" }))
 }
 
-/** The names of the maps around, by indentation. */
+/** The names of the surrounding maps, by indentation. */
 function pathAbove(before: readonly string[], indent: number): readonly string[] {
   const path: string[] = []
   let limit = indent
   for (let at = before.length - 1; at >= 0 && limit > 0; at--) {
     const [, lead, name] = /^([\s-]*)([\w-]+):(?:\s|$)/.exec(before[at] ?? "") ?? []
     if (lead === undefined || name === undefined) continue
-    // A list may stand at the same column as its name.
+    // A list may be indented like its key.
     const own = lead.length
     if (own < limit || (own === 0 && limit === 0)) {
       path.unshift(name)

@@ -16,7 +16,7 @@ spec:
 `
 
 describe("a policy's text", () => {
-  it("is read, and a field's error is at its line", () => {
+  it("is parsed, and an error is at its field's line", () => {
     const { value, errors, placed } = readDocument(TEXT)
     expect(value?.metadata.name).toBe("a")
     expect(errors).toEqual([])
@@ -37,13 +37,13 @@ describe("a policy's text", () => {
     ["nothing", "", 1],
     ["no name", "kind: A\nmetadata: {}", 1],
     ["two keys alike, at the second", "kind: A\nmetadata: { name: a }\nkind: B", 3],
-  ])("says of %s where it is wrong, and is no policy", (_, text, line) => {
+  ])("reports the line of the error for %s", (_, text, line) => {
     const { value, errors } = readDocument(text)
     expect(value).toBeUndefined()
     expect(errors[0]?.line).toBe(line)
   })
 
-  it("does not grow by aliases that expand more and more", () => {
+  it("rejects aliases that expand exponentially", () => {
     const lines = Array.from({ length: 12 }, (_, at) => `a${at + 1}: &a${at + 1} [${`*a${at}, `.repeat(9)}]`)
     const { value, errors } = readDocument(["kind: A", "metadata: { name: a }", "a0: &a0 [x]", ...lines].join("\n"))
     expect(value).toBeUndefined()
@@ -55,7 +55,7 @@ test.each([
   ["spec.rules[0].to", ["spec", "rules", 0, "to"]],
   ["spec.when[0].values[12]", ["spec", "when", 0, "values", 12]],
   ["metadata.labels[a.b/c]", ["metadata", "labels", "a.b/c"]],
-])("%s is a way of %j", (field, steps) => {
+])("%s has the path %j", (field, steps) => {
   expect(stepsOf(field)).toEqual(steps)
 })
 

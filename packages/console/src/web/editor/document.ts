@@ -5,19 +5,19 @@ import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, parseDoc
 import type { Policy } from "../api/objects.js"
 
 export interface DocumentError {
-  /** From 1. */
+  /** Starts at 1. */
   readonly line: number
-  /** In the text, from 0. */
+  /** The offset in the text, from 0. */
   readonly from: number
   readonly to: number
   readonly message: string
 }
 
 export interface PolicyText {
-  /** Absent where it cannot be read as one. */
+  /** Absent if the text is not a policy. */
   readonly value: Policy | undefined
   readonly errors: readonly DocumentError[]
-  /** Errors of fields, at their lines. */
+  /** Places errors of fields at their lines. */
   readonly placed: (causes: readonly { readonly field: string; readonly message: string }[]) => readonly DocumentError[]
 }
 
@@ -45,7 +45,7 @@ export function readDocument(text: string): PolicyText {
   }
 }
 
-/** Undefined where its aliases stand for too much. */
+/** Undefined if its aliases expand too much. */
 function plainValue(document: Document.Parsed): unknown {
   try {
     return document.toJS({ maxAliasCount: 100 })
@@ -57,18 +57,18 @@ function plainValue(document: Document.Parsed): unknown {
 function policyIn(value: unknown): Policy | undefined {
   if (typeof value !== "object" || value === null) return undefined
   const { kind, metadata } = value as { readonly kind?: unknown; readonly metadata?: { readonly name?: unknown } }
-  // Two fields are looked at; the cluster looks at the rest.
+  // Only two fields are checked. The cluster checks the rest.
   return typeof kind === "string" && typeof metadata?.name === "string" ? (value as Policy) : undefined
 }
 
-/** `spec.rules[0].to` as its steps. */
+/** The steps of a path such as `spec.rules[0].to`. */
 export function stepsOf(field: string): readonly (string | number)[] {
   return [...field.matchAll(/\[(\d+)\]|\[([^\]]*)\]|([^.[\]]+)/g)].map(([, index, key, name]) =>
     index === undefined ? (key ?? name ?? "") : Number(index),
   )
 }
 
-/** Of the field, else of what is nearest around it. */
+/** The range of the field, else of its nearest parent. */
 function rangeOf(root: Node | null, steps: readonly (string | number)[]): readonly [number, number] | undefined {
   let node: Node | null | undefined = root
   let range: readonly [number, number] | undefined

@@ -20,7 +20,7 @@ export function schemaOf({ components }: OpenApi, kind: string): Schema | undefi
   )
 }
 
-/** Lists are passed through: what is in them is meant. */
+/** Lists are transparent: a path continues in their items. */
 export function schemaAt(schema: Schema, path: readonly string[]): Schema | undefined {
   let at: Schema | undefined = schema
   for (const name of path) {

@@ -59,7 +59,7 @@ export function YamlEditor({ given, readOnly, errors, kind, onChange }: YamlEdit
           EditorView.cspNonce.of(nonce),
           EditorView.lineWrapping,
           EditorView.contentAttributes.of({ "aria-label": "Policy as YAML" }),
-          // Tab leaves the editor, as everywhere; completion is taken with Enter.
+          // Tab leaves the editor, as in other fields. Enter accepts a completion.
           keymap.of([...completionKeymap]),
           changeable.current.of([]),
           completing.current.of([]),
