@@ -8,7 +8,7 @@ import { TRAITS, type Trait, type Wanted } from "./decision-filter.js"
 
 export interface Typed {
   readonly wanted: readonly Wanted[]
-  /** Words before a colon that are no field. */
+  /** Words before a colon that are not fields. */
   readonly unknown: readonly string[]
 }
 

@@ -14,7 +14,7 @@ import { useSession } from "../../shell/session.js"
 
 export interface LiveDecisions {
   readonly decisions: readonly Answer<Decision>[]
-  /** What the proxies had to leave out because it was too much. */
+  /** The number of decisions that the proxies had to drop. */
   readonly leftOut: number
   readonly error: Error | undefined
   readonly live: boolean
@@ -23,7 +23,7 @@ export interface LiveDecisions {
 }
 
 interface Known extends Omit<LiveDecisions, "loading"> {
-  /** Which ones were asked for. */
+  /** The query of these decisions. */
   readonly query: string
 }
 
@@ -33,7 +33,7 @@ interface WatchEvent {
 }
 
 export const MOST = 10_000
-/** Of what was before: the most that is told at once. */
+/** The limit of earlier decisions in one response. */
 const MOST_TOLD = 5_000
 const GATHER_MS = 250
 const AGAIN_MS = 2_000
@@ -67,7 +67,7 @@ export function useLiveDecisions(query: string, paused: boolean, namespace?: str
       }))
     }
     const follow = async (): Promise<void> => {
-      // First the news, then what was before: what is decided in between would be in neither the other way round.
+      // Starts the watch before the list, so that no decision between the two is missed.
       const news = await apiLines<WatchEvent>(`${base}?watch=true&${query}`, ended.signal)
       const { items } = await api<List<Answer<Decision>>>(`${base}?limit=${MOST_TOLD}&${query}`, {
         signal: ended.signal,
@@ -98,7 +98,7 @@ export function useLiveDecisions(query: string, paused: boolean, namespace?: str
           setState(known => ({ ...known, error: failure, live: false }))
           const status = failure instanceof ApiError ? failure.status : 500
           if (status === 401) void queries.invalidateQueries({ queryKey: ["session"] })
-          // What is rejected or not served stays so; who asked too much waits for a turn.
+          // A rejected or unknown request stays so. A rate limit is retried.
           if (status < 500 && status !== 429) return
         }
         await new Promise(resolve => setTimeout(resolve, AGAIN_MS))

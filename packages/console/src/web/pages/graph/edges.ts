@@ -12,7 +12,7 @@ export interface Edge {
   readonly plaintext: number
   /** When the last came in plaintext; absent where none did. */
   readonly plaintextUntil?: string
-  /** Whether the last call came by mutual TLS, whatever was before. */
+  /** Whether the last call used mutual TLS, whatever came before. */
   readonly isMtls: boolean
   /** The latest first. */
   readonly calls: readonly ObservedCall[]
@@ -55,7 +55,7 @@ function latest(calls: readonly ObservedCall[]): string {
   )
 }
 
-/** Of a service, or of all in a namespace. */
+/** The edges of a service, or of all services in a namespace. */
 export function neighbours(edges: readonly Edge[], place: string): readonly Edge[] {
   return edges.filter(({ from, to }) => isAt(from, place) || isAt(to, place))
 }

@@ -3,7 +3,7 @@
 
 import type { Edge } from "./edges.js"
 
-/** Counts as they were at a time, in milliseconds. */
+/** Counts at a time, in milliseconds. */
 interface Told {
   readonly at: number
   readonly edges: ReadonlyMap<string, Pick<Edge, "allowed" | "denied">>
@@ -12,13 +12,13 @@ interface Told {
 export type History = readonly Told[]
 
 export interface Rate {
-  /** A minute. */
+  /** Per minute. */
   readonly allowed: number
   readonly denied: number
 }
 
 const SPAN_MS = 60_000
-/** Proxies tell every few seconds what they counted: over less than this a rate would be several times too high. */
+/** Proxies report their counts every few seconds: over a shorter span, a rate could be several times too high. */
 const LEAST_SPAN_MS = 15_000
 const MINUTE_MS = 60_000
 

@@ -7,7 +7,7 @@ import type { Cell } from "./seen-matrix.js"
 /** An identity as it is asked about, by the name under which it is shown. */
 export type Identities = ReadonlyMap<string, string>
 
-/** Whether every request gets through, some do, or none does; undefined where that is not proved. */
+/** Whether every request is allowed, some are, or none is. Undefined if that is not proved. */
 export type Access = "all" | "some" | "none" | undefined
 
 /** Those of running workloads and of recorded callers. */
@@ -33,7 +33,7 @@ function isUnlimited({ callers, requests, limits }: Ways["ways"][number]): boole
   return requests === "any request" && !callers.includes(" with ") && limits.every(limit => limit === "over mutual TLS")
 }
 
-/** Proofs are about Pods, calls about what runs them. */
+/** Proofs are about Pods, calls about their owners. */
 export function isOf(pod: string, workload: string): boolean {
   return pod === workload || pod.startsWith(`${workload}-`)
 }
