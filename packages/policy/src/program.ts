@@ -48,7 +48,7 @@ export function compile(
 ): Program {
   const tokenPolicies = select("RequestAuthentication", documents, workload, mesh)
   const tokens = compileTokenRules(tokenPolicies, keySets, mesh.dialect)
-  // Istio separates issuer and subject at the last slash, whichever issuers are named.
+  // Istio separates issuer and subject at the last slash, whatever issuers are named.
   const named = (rules: TokenRules): Issuers => (mesh.dialect === "istio" ? new Set() : issuersOf(rules))
   const issuers = { enforced: named(tokens), promoted: named(tokens.shadow ?? tokens) }
   const policies = select("AuthorizationPolicy", documents, workload, mesh)
@@ -64,7 +64,7 @@ export function compile(
   }
 }
 
-/** `allowedBy`: providers of CUSTOM policies that have allowed this request; what the others would answer is unknown. */
+/** `allowedBy`: providers of CUSTOM policies that have allowed this request; the answers of the others are unknown. */
 export function decide(program: Program, attributes: Attributes, allowedBy?: ReadonlySet<string>): Decision {
   return program.authorization.decide(attributes, allowedBy)
 }

@@ -6,7 +6,7 @@ import { isObject } from "../resources/field.js"
 import { choice, flag, object, optional, type Read, ShapeError, text, whole, wrong } from "../shape/shape.js"
 import { CALL_STAGES, type CallRule, type ObservedCall } from "./call.js"
 
-/** Characters of any text in a call. */
+/** Maximum length of any text in a call, in characters. */
 const MAX_CALL_TEXT = 1_024
 
 const WORKLOAD = /^[a-z0-9.-]{1,253}\/[a-z0-9.-]{1,253}$/
@@ -47,7 +47,7 @@ const seenCall = object<ObservedCall>({
   count: whole(1, Number.MAX_SAFE_INTEGER),
 })
 
-/** Times as RFC 3339, for people and for other programs. */
+/** Writes times as RFC 3339, for people and for other programs. */
 export function writeCall({ firstSeen, lastSeen, ...call }: ObservedCall): Record<string, unknown> {
   return { ...call, firstSeen: new Date(firstSeen).toISOString(), lastSeen: new Date(lastSeen).toISOString() }
 }
@@ -59,13 +59,13 @@ export function readCall(value: unknown, at = "call"): ObservedCall {
   return call
 }
 
-/** A list of calls, as `calls` of the answers API or an array of them. Throws `ShapeError`. */
+/** Reads a list of calls: the response of the API or an array. Throws `ShapeError`. */
 export function readCalls(value: unknown, maximum: number): readonly ObservedCall[] {
   const items = isObject(value) && Array.isArray(value.items) ? value.items : value
   if (!Array.isArray(items)) throw new ShapeError("value", "calls: must be a list, or a mapping with `items`")
   if (items.length > maximum)
     throw new ShapeError("value", `calls: there may be at most ${maximum}, and these are ${items.length}`)
-  // As the API has them, each is the `spec` of an object.
+  // In the API's response, each call is the `spec` of an object.
   return items.map((item, index) =>
     readCall(isObject(item) && isObject(item.spec) ? item.spec : item, `calls[${index}]`),
   )

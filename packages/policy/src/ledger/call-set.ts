@@ -18,12 +18,12 @@ export class CallSet {
     return this.#calls.size
   }
 
-  /** Shapes that were let go for others. */
+  /** The number of shapes that were dropped for others. */
   get forgotten(): number {
     return this.#forgotten
   }
 
-  /** When the latest of them was last seen: the set is complete only for what came later. */
+  /** When the latest dropped shape was last seen: the set is complete only for later calls. */
   get forgottenUntil(): number {
     return this.#forgottenUntil
   }
@@ -39,7 +39,8 @@ export class CallSet {
     return this.#calls.values()
   }
 
-  // A tenth at once: finding the oldest means looking at all of them, and a stranger may make every call a new shape.
+  // Drops a tenth at once: finding the oldest means visiting all of them, and a hostile caller may make every call a
+  // new shape.
   #forgetOldest(): void {
     const oldestFirst = [...this.#calls].sort(([, a], [, b]) => a.lastSeen - b.lastSeen)
     const excess = Math.max(1, Math.floor(this.#maximum / 10))

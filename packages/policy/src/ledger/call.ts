@@ -2,7 +2,7 @@
 // The shape of a call: what policies and people distinguish, and nothing that makes a single call unique. INVARIANT: no
 // token, no query and no header; of claims only the issuer, which an enforced policy names.
 
-/** How a call ended: by which stage, as `judge` names them; `message` is what could not be read as a request. */
+/** The stage that ended the call, as `judge` names it; `message` if it could not be parsed as a request. */
 export const CALL_STAGES = [
   "transport",
   "path",
@@ -27,36 +27,39 @@ export interface CallRule {
 }
 
 export interface CallShape {
-  /** The identity that mutual TLS proved, as `spiffe://…`; absent where there was none. */
+  /** The identity proved by mTLS, as `spiffe://…`; absent if there was none. */
   readonly caller?: string
-  /** Where a caller without identity called from; absent for all others, `*` where there were too many to tell apart. */
+  /** The address of a caller without identity; absent for all others, `*` if there were too many to list. */
   readonly address?: string
-  /** `namespace/name` of the workload that had this address when it called, where the control plane knew one. */
+  /** `namespace/name` of the workload that had this address at the time, if the control plane knew it. */
   readonly from?: string
-  /** `namespace/name` of who was called: what runs its Pods, as the Deployment, else the Pod itself. */
+  /**
+   * `namespace/name` of the called workload: the controller of its Pods, such as the Deployment, or else the Pod
+   * itself.
+   */
   readonly workload: string
   /** The workload's own port. */
   readonly port: number
   readonly protocol: "http" | "tcp"
-  /** Absent for TCP, as is the path. `*` where there were too many to tell apart. */
+  /** Absent for TCP, like the path. `*` if there were too many to list. */
   readonly method?: string
-  /** A path as policies write it, with `{*}` and `{**}` for what differs from call to call. */
+  /** A path as policies write it, with `{*}` and `{**}` for the parts that differ between calls. */
   readonly path?: string
-  /** Whether the connection was one of mutual TLS. */
+  /** Whether the connection used mTLS. */
   readonly tls: boolean
-  /** Of the verified token, where there was one. */
+  /** The issuer of the verified token, if there was one. */
   readonly issuer?: string
   readonly verdict: "allow" | "deny"
   readonly stage: CallStage
-  /** What settled it; absent where no rule did, as where no ALLOW rule matched. */
+  /** The rule that decided; absent if none did, for example if no ALLOW rule matched. */
   readonly rule?: CallRule
   /** The first AUDIT rule that matched. */
   readonly audit?: CallRule
-  /** What Shadow policies would have made of it; absent where none applied. */
+  /** The verdict if shadow policies were enforced; absent if none applied. */
   readonly shadow?: { readonly verdict: "allow" | "deny"; readonly rule?: CallRule }
 }
 
-/** A shape with how often it was seen, and when. */
+/** A shape with the number of its calls and their times. */
 export interface ObservedCall extends CallShape {
   /** Milliseconds since the epoch. */
   readonly firstSeen: number
@@ -64,7 +67,7 @@ export interface ObservedCall extends CallShape {
   readonly count: number
 }
 
-/** Equal for equal shapes and for no others. */
+/** Equal only for equal shapes. */
 export function callKey(shape: CallShape): string {
   const { caller, address, from, workload, port, protocol, method, path, tls, issuer, verdict, stage, shadow } = shape
   return JSON.stringify([
@@ -87,12 +90,12 @@ export function callKey(shape: CallShape): string {
   ])
 }
 
-/** `namespace/name[0]`, as answers name rules. */
+/** `namespace/name[0]`, the notation for rules in answers. */
 export function ruleText(rule: CallRule | undefined): string | undefined {
   return rule && `${rule.policy}[${rule.rule}]`
 }
 
-/** One shape seen by two. */
+/** Combines two observations of one shape. */
 export function mergeCalls(a: ObservedCall, b: ObservedCall): ObservedCall {
   return {
     ...a,

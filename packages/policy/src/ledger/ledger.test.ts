@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls as they are kept: templates have a bound whatever callers send, counts add up, and what is read back is what was
+// Recorded calls: the number of templates is bounded whatever callers send, counts add up, and reading returns what was
 // written.
 
 import fc from "fast-check"
@@ -153,7 +153,7 @@ describe("a set of calls", () => {
     expect([...set.values()]).toEqual([{ ...CALL, firstSeen: 500, lastSeen: 2_000, count: 5 }])
   })
 
-  it("lets go of what was not seen for longest, and says how much", () => {
+  it("drops the calls observed longest ago, and counts them", () => {
     const set = new CallSet(10)
     for (let n = 0; n < 11; n++) set.add({ ...CALL, port: 1 + n, lastSeen: 10_000 - n })
     expect(set.size).toBe(10)
@@ -161,7 +161,7 @@ describe("a set of calls", () => {
     expect([...set.values()].map(({ port }) => port)).not.toContain(11)
   })
 
-  it("never holds more than it may", () => {
+  it("never exceeds its limit", () => {
     fc.assert(
       fc.property(fc.array(fc.nat(300)), ports => {
         const set = new CallSet(20)
@@ -202,7 +202,7 @@ const call: fc.Arbitrary<ObservedCall> = fc.record(
 )
 
 describe("calls as JSON", () => {
-  it("are read back as they were written", () => {
+  it("are read as they were written", () => {
     fc.assert(
       fc.property(call, written => {
         const read = readCall(JSON.parse(JSON.stringify(writeCall(written))))

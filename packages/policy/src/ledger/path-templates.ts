@@ -3,7 +3,7 @@
 // like identifiers become `{*}` at once, and so do segments with many distinct values. Callers choose paths, so the
 // number of templates is bounded: further paths become `/{**}`. Templates given as input stay unchanged.
 
-/** Where a part of a path has more values than this, they are no names of things that policies speak of. */
+/** A part of a path that has more values than this is not a name that policies contain. */
 const MAX_SIBLINGS = 32
 const MAX_PLACES = 512
 const MAX_SEGMENTS = 12
@@ -13,14 +13,14 @@ export const ANY_SEGMENT = "{*}"
 export const ANY_REST = "{**}"
 export const OVERFLOW_PATH = `/${ANY_REST}`
 
-/** Where a template ends: the same for every path of it, for as long as it is one. */
+/** Where a template ends: the same object for every path of it, as long as the template exists. */
 export interface TemplatePlace {
   readonly many: boolean
 }
 
 interface Place extends TemplatePlace {
   readonly below: Map<string, Place>
-  /** There were too many: each is `{*}` from here on. */
+  /** There were too many values: each becomes `{*}` from now on. */
   many: boolean
 }
 
@@ -50,8 +50,8 @@ export class PathTemplates {
   }
 
   /**
-   * Where the template of a path ends that came before, without building it; undefined where it is new, or not a template of its
-   * own. For those who see each path once and its template again and again.
+   * Where the template of a known path ends, without building the template; undefined if it is new or has no template
+   * of its own. For callers that see each path once and its template repeatedly.
    */
   placeOf(path: string): TemplatePlace | undefined {
     if (!path.startsWith("/")) return undefined
@@ -71,7 +71,7 @@ export class PathTemplates {
 
   #knownBelow({ below, many }: Place, segment: string): Place | undefined {
     if (many) return below.get(segment === "" ? "" : ANY_SEGMENT)
-    // What is there under its own name looked like no identifier when it came.
+    // A segment stored under its own name did not look like an identifier when it was added.
     const literal = below.get(segment)
     if (literal !== undefined || segment === "") return literal
     return isIdentifier(segment) ? below.get(ANY_SEGMENT) : undefined
@@ -108,10 +108,10 @@ const DIGITS = /\d/
 const NUMBER = /^[-+]?\d[\d.,:_-]*$/
 const HEX = /^(?=.*\d)[0-9a-f]{8,}$/i
 const UUID = /^\{?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\}?$/i
-/** What a literal of a policy's template may be written with, without what people's names and escapes are written with. */
+/** The characters of a literal in a policy's template, except those of people's names and of escapes. */
 const PLAIN = /^[A-Za-z0-9\-._~!$'()+,;:=]+$/
 
-/** Whether a segment looks like it names one of many things, or may hold a secret. */
+/** Whether a segment looks like the identifier of one of many things, or may contain a secret. */
 function isIdentifier(segment: string): boolean {
   if (isDecimal(segment) || (segment.length === UUID_LENGTH && UUID.test(segment))) return true
   if (segment.length > MAX_LITERAL || !PLAIN.test(segment)) return true
@@ -119,7 +119,7 @@ function isIdentifier(segment: string): boolean {
   return NUMBER.test(segment) || HEX.test(segment) || UUID.test(segment) || digitShare(segment) > 1 / 4
 }
 
-/** Most identifiers are; looked at without an expression, since each request may bring one. */
+/** Most identifiers are decimal; checked without a regular expression, since each request may contain one. */
 function isDecimal(segment: string): boolean {
   for (let at = 0; at < segment.length; at++) {
     const code = segment.charCodeAt(at)
@@ -128,7 +128,7 @@ function isDecimal(segment: string): boolean {
   return segment !== ""
 }
 
-/** Of long segments alone: `v2` and `oauth2` are names. */
+/** Used only for long segments: `v2` and `oauth2` are names. */
 function digitShare(segment: string): number {
   if (segment.length < 12) return 0
   return segment.replace(/\D/g, "").length / segment.length

@@ -66,7 +66,7 @@ describe("the effective mode", () => {
       expect(resolve(policies).mode).toBe("STRICT")
     })
 
-    it("is not asked where an older policy selects the same workload by labels", () => {
+    it("is ignored if an older policy selects the same workload by labels", () => {
       const { mode, losers } = resolve([peer("foo", "old", { selector, ...strict }, 1), named], 8080, behind)
       expect([mode, losers.map(({ policy, supersededBy }) => [policy.name, supersededBy?.name])]).toEqual([
         "STRICT",
@@ -84,7 +84,7 @@ describe("the effective mode", () => {
     expect(resolve([peer(ROOT, "m", { selector, ...strict })], 8080, inRoot).mode).toBe("PERMISSIVE")
   })
 
-  it("does not take a label the workload only inherits", () => {
+  it("does not match an inherited property as a label", () => {
     const odd = { selector: { matchLabels: { constructor: "x" } }, ...strict }
     expect(resolve([peer("foo", "w", odd)]).mode).toBe("PERMISSIVE")
   })
@@ -105,7 +105,7 @@ describe("a mode per port", () => {
     expect(resolve([peer("foo", "w", ports)], port).mode).toBe(mode)
   })
 
-  it("inherits the wider scope where the workload policy leaves it open", () => {
+  it("inherits the wider scope if the workload policy leaves it open", () => {
     const open = { selector, portLevelMtls: { "9090": { mode: "UNSET" } } } as const
     expect(resolve([peer("foo", "n", strict), peer("foo", "w", open)], 9090).mode).toBe("STRICT")
   })
@@ -118,7 +118,7 @@ describe("a mode per port", () => {
 })
 
 describe("the reason", () => {
-  it("names the winner, the candidates and who lost to whom", () => {
+  it("names the winner, the candidates and which policy superseded which", () => {
     const resolution = resolve([
       peer(ROOT, "mesh", strict, 1),
       peer("foo", "young", disable, 3),
@@ -141,7 +141,7 @@ describe("the reason", () => {
     ])
   })
 
-  it("has no winner where the default holds", () => {
+  it("has no winner if the default applies", () => {
     expect(resolve([]).winner).toBeUndefined()
   })
 })

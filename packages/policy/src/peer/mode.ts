@@ -15,31 +15,31 @@ export type PeerScope = "mesh" | "namespace" | "workload"
 export interface ScopeSay {
   readonly scope: PeerScope
   readonly policy: PolicyRef
-  /** UNSET where it leaves the question to the wider scope. */
+  /** UNSET if it leaves the decision to the wider scope. */
   readonly mode: EffectiveMode | "UNSET"
 }
 
 export interface Loser {
   readonly policy: PolicyRef
-  /** The older policy of the same scope that is asked instead; absent where the policy is asked nowhere. */
+  /** The older policy of the same scope that applies instead; absent if this one applies. */
   readonly supersededBy: PolicyRef | undefined
   readonly reason: string
 }
 
 export interface ModeResolution {
   readonly mode: EffectiveMode
-  /** What decided it; absent where no policy sets it and the default applies. */
+  /** The policy that decided; absent if no policy sets the mode and the default applies. */
   readonly winner: (ScopeSay & { readonly port: boolean }) | undefined
-  /** All that were asked, widest scope first. */
+  /** All policies that were considered, the widest scope first. */
   readonly asked: readonly ScopeSay[]
   readonly losers: readonly Loser[]
-  /** The mode with Shadow policies enforced; absent where none applies. */
+  /** The mode if shadow policies were enforced; absent if none applies. */
   readonly shadow: EffectiveMode | undefined
 }
 
 const DEFAULT_MODE: EffectiveMode = "PERMISSIVE"
 
-/** The scope in which the policy speaks for the workload; undefined where it does not. */
+/** The scope in which the policy applies to the workload; undefined if it does not apply. */
 export function peerScope(policy: PeerAuthentication, workload: Workload, mesh: MeshConfig): PeerScope | undefined {
   const { namespace } = policy.metadata
   const { targetRefs } = policy.spec
@@ -59,7 +59,7 @@ export function peerScope(policy: PeerAuthentication, workload: Workload, mesh: 
 export class PeerModes {
   readonly #enforced: Resolver
   readonly #promoted: Resolver | undefined
-  /** Asked with each request, answered from the same few ports. */
+  /** Looked up with each request, for the same few ports. */
   readonly #resolved = new Map<number, ModeResolution>()
 
   constructor(documents: Iterable<PolicyDocument>, workload: Workload, mesh: MeshConfig) {

@@ -12,14 +12,14 @@ export interface HeaderLines {
 }
 
 export interface HttpAttributes {
-  /** As received: methods are compared with regard to case. */
+  /** As received: methods are case-sensitive. */
   readonly method: string
-  /** `:authority` or `Host`, with its port if it has one; absent where the request names none, as HTTP/1.0 may. */
+  /** `:authority` or `Host`, with its port if it has one; absent if the request has neither, as HTTP/1.0 may. */
   readonly host: string | undefined
   readonly scheme: string
   /** Normalised (see `normalizePath`), without query. */
   readonly path: string
-  /** From the question mark on, as received; empty where there is none. */
+  /** From the question mark on, as received; empty if there is none. */
   readonly query: string
   readonly headers: HeaderLines
 }
@@ -27,27 +27,27 @@ export interface HttpAttributes {
 /** A claim value as JSON has it. */
 export type Claim = string | number | boolean | null | readonly Claim[] | { readonly [name: string]: Claim }
 
-/** What the token stage publishes for authorization once a signature has been checked. */
+/** What the token stage passes to authorization after a signature was verified. */
 export interface VerifiedToken {
-  /** Absent where the token has no string claim of that name. */
+  /** Absent if the token has no string claim with that name. */
   readonly issuer: string | undefined
   readonly subject: string | undefined
-  /** Space-delimited claims are lists here. Has no prototype, so `__proto__` is a name like any other. */
+  /** Space-delimited claims are lists here. Has no prototype, so `__proto__` is an ordinary name. */
   readonly claims: { readonly [name: string]: Claim }
 }
 
 export interface Attributes {
-  /** The identity of a peer that proved one by mTLS. */
+  /** The identity that the peer proved by mTLS. */
   readonly peer: SpiffeId | undefined
   /** The TCP peer. */
   readonly sourceIp: IpAddress
-  /** The client as told by trusted proxies; the TCP peer where none is trusted. */
+  /** The client according to trusted proxies; the TCP peer if none is trusted. */
   readonly remoteIp: IpAddress
   readonly destinationIp: IpAddress
   /** The workload's own port, not the Service's. */
   readonly destinationPort: number
   readonly sni: string | undefined
-  /** Absent for a TCP connection, which is judged by its connection attributes alone. */
+  /** Absent for a TCP connection, which is judged only by its connection attributes. */
   readonly http: HttpAttributes | undefined
   readonly token: VerifiedToken | undefined
 }

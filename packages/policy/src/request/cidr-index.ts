@@ -12,7 +12,7 @@ export class CidrIndex<V> {
   readonly #v4: Level<V>[] = []
   readonly #v6: Level<V>[] = []
 
-  /** The value kept for exactly this block, made on first use. */
+  /** The value stored for exactly this block, created on first use. */
   entry({ address, bits }: Cidr, create: () => V): V {
     const levels = address.family === 4 ? this.#v4 : this.#v6
     let level = levels.find(candidate => candidate.bits === bits)
@@ -28,7 +28,7 @@ export class CidrIndex<V> {
     return created
   }
 
-  /** Visits the value of every block that holds the address until one visit says true. */
+  /** Visits the value of every block that contains the address until one visit returns true. */
   some(address: IpAddress, visit: (value: V) => boolean): boolean {
     for (const level of address.family === 4 ? this.#v4 : this.#v6) {
       const value = level.blocks.get(blockKey(address, level.bits))

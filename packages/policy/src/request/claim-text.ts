@@ -4,12 +4,12 @@
 
 import type { Claim } from "./attributes.js"
 
-/** undefined for what no policy can name. */
+/** Undefined for values that no policy can name. */
 function claimText(claim: Claim | undefined): string | undefined {
   switch (typeof claim) {
     case "string":
       return claim
-    // `String` and not `JSON.stringify`, which writes a number out of range as `null`.
+    // Not `JSON.stringify`, which writes a number out of range as `null`.
     case "number":
     case "boolean":
       return String(claim)
@@ -18,15 +18,15 @@ function claimText(claim: Claim | undefined): string | undefined {
   }
 }
 
-/** The texts of a claim, of which one must match; undefined where it can have none. */
+/** The texts of a claim, of which one must match; undefined if it has none. */
 export function claimTexts(claim: Claim | undefined): string | readonly string[] | undefined {
   if (!Array.isArray(claim)) return claimText(claim)
-  // Most lists are of strings, and are asked with every request.
+  // Most lists contain only strings, and they are read with every request.
   if (claim.every(item => typeof item === "string")) return claim
   return claim.flatMap(item => claimText(item) ?? [])
 }
 
-/** Of these the strings alone. */
+/** Only the strings among them. */
 export function claimStrings(claim: Claim | undefined): string | readonly string[] | undefined {
   if (Array.isArray(claim)) return claim.filter(item => typeof item === "string")
   return typeof claim === "string" ? claim : undefined

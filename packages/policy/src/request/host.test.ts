@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest"
 import { hostComparedAs, hostPatternWithoutDot, withoutTrailingDot } from "./host.js"
 
-describe("of a request's host", () => {
+describe("in a request's host", () => {
   test.each([
     ["a.example.", "a.example"],
     ["a.example.:8080", "a.example:8080"],
@@ -28,7 +28,7 @@ test.each(["a.example", "a.", "a.:80", "..", "..:", ".", "a:80.", "a.example.."]
   },
 )
 
-describe("of a rule's value", () => {
+describe("in a rule's value", () => {
   test.each([
     ["a.example.", "a.example"],
     ["*.example.", "*.example"],
@@ -39,7 +39,7 @@ describe("of a rule's value", () => {
     expect(hostPatternWithoutDot(value)).toBe(compared)
   })
 
-  // `*.` must not become `*`: an ALLOW would take in every host.
+  // `*.` must not become `*`: an ALLOW would match every host.
   test.each(["*", "*.", ".", "a.example", "a.example.*", "*.:80"])("nothing is ignored: %s", value => {
     expect(hostPatternWithoutDot(value)).toBe(value)
   })

@@ -5,7 +5,9 @@
 
 /** A name of at least one character, its dot, and the port if there is one. */
 const DOTTED = /^([^:]+)\.(:\d*)?$/
-/** The same of a value in a rule, which may have a star on either side. A prefix `a.*` names the labels that follow. */
+/**
+ * The same for a value in a rule, which may have a star on either side. A prefix `a.*` names the labels that follow.
+ */
 const DOTTED_PATTERN = /^(\*?[^*:][^:]*)\.(:\d*\*?)?$/
 
 /** A request's host as rules compare it. */
@@ -13,12 +15,12 @@ export function withoutTrailingDot(host: string): string {
   return host.endsWith(".") || host.includes(".:") ? host.replace(DOTTED, "$1$2") : host
 }
 
-/** The host of a request that rules compare as this one. */
+/** A host of a request that rules compare as this one. */
 export function hostComparedAs(compared: string): string {
   return withoutTrailingDot(compared) === compared ? compared : compared.replace(DOTTED, "$1..$2")
 }
 
-/** A rule's value for a host, as it is compared. */
+/** A rule's value for a host in the form in which it is compared. */
 export function hostPatternWithoutDot(value: string): string {
   return value.replace(DOTTED_PATTERN, "$1$2")
 }

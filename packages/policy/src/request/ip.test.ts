@@ -53,7 +53,7 @@ describe("parseIp", () => {
     )
   })
 
-  it("takes a mapped address for the address it carries", () => {
+  it("treats a mapped address as the address it contains", () => {
     expect(parseIp("::ffff:10.1.2.3")?.words).toEqual(parseIp("10.1.2.3")?.words)
   })
 })
@@ -83,7 +83,7 @@ describe("CidrIndex", () => {
   const v4 = fc.tuple(fc.ipV4(), fc.integer({ min: 0, max: 32 }))
   const v6 = fc.tuple(fc.ipV6(), fc.integer({ min: 0, max: 128 }))
 
-  it("finds what Node's BlockList finds", () => {
+  it("agrees with Node's BlockList", () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(v4, v6), { maxLength: 8 }), fc.oneof(fc.ipV4(), fc.ipV6()), (blocks, address) => {
         const parsed = parseIp(address)
@@ -94,7 +94,7 @@ describe("CidrIndex", () => {
           const cidr = parseCidr(`${base}/${bits}`)
           if (cidr === undefined || (cidr.address.family === 6) === isIPv4(base)) continue
           index.entry(cidr, () => true)
-          // Node lets an IPv6 block hold IPv4 addresses; in a policy the families must match.
+          // In Node, an IPv6 block can contain IPv4 addresses; in a policy the families must match.
           if (isIPv4(base) !== isIPv4(address)) continue
           oracle.addSubnet(base, bits, isIPv4(base) ? "ipv4" : "ipv6")
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// IP addresses and CIDR blocks as four 32-bit words. An IPv4-mapped IPv6 address is the IPv4 address it carries, so a
-// dual-stack listener cannot be used to step around an IPv4 block.
+// IP addresses and CIDR blocks as four 32-bit words. An IPv4-mapped IPv6 address is the IPv4 address it contains, so
+// that a dual-stack listener cannot be used to bypass an IPv4 block.
 
 export interface IpAddress {
   readonly family: 4 | 6
@@ -22,7 +22,9 @@ export function parseIp(text: string): IpAddress | undefined {
   return text.includes(":") ? parseIpv6(text) : undefined
 }
 
-/** A block, or a single address as the block that holds only it. Host bits are ignored, as Go's `net.ParseCIDR` does. */
+/**
+ * A block, or a single address as the block that contains only it. Host bits are ignored, as in Go's `net.ParseCIDR`.
+ */
 export function parseCidr(text: string): Cidr | undefined {
   const slash = text.indexOf("/")
   if (slash < 0) {
@@ -35,12 +37,12 @@ export function parseCidr(text: string): Cidr | undefined {
   const written = Number(length)
   const mapped = address.family === 4 && text.includes(":")
   const bits = mapped ? written - 96 : written
-  // A prefix that ends inside ::ffff:0:0/96 covers both families; no caller means that, so it is not a block.
+  // A prefix that ends inside ::ffff:0:0/96 covers both families; no author means that, so it is not a block.
   if (bits < 0 || bits > (address.family === 4 ? 32 : 128)) return undefined
   return { address, bits }
 }
 
-/** Whether every address of `inner` is one of `outer`. */
+/** Whether `outer` contains every address of `inner`. */
 export function cidrCovers(outer: Cidr, inner: Cidr): boolean {
   if (outer.address.family !== inner.address.family || outer.bits > inner.bits) return false
   const bits = outer.address.family === 4 ? outer.bits + 96 : outer.bits
@@ -69,7 +71,7 @@ function parseIpv4(text: string): number | undefined {
   return value
 }
 
-// RFC 4291 section 2.2, without a zone: a zone names an interface, which means nothing in a policy.
+// RFC 4291 section 2.2, without a zone: a zone names an interface, which has no meaning in a policy.
 function parseIpv6(text: string): IpAddress | undefined {
   let body = text
   const tail: number[] = []
@@ -79,7 +81,7 @@ function parseIpv6(text: string): IpAddress | undefined {
     if (v4 === undefined) return undefined
     tail.push(v4 >>> 16, v4 & 0xffff)
     body = body.slice(0, colon + 1)
-    // `::1.2.3.4` leaves `::`, `1::2:1.2.3.4` leaves `1::2:`; the single colon that joined the parts goes.
+    // `::1.2.3.4` leaves `::`, `1::2:1.2.3.4` leaves `1::2:`; the single colon between the parts is removed.
     if (!body.endsWith("::")) body = body.slice(0, -1)
   }
   const halves = body.split("::")

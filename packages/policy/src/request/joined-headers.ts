@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Headers that Envoy knows by name have one line: it appends further lines to the first, with a comma.
+// Headers that Envoy knows by name have a single line: it appends further lines to the first one, separated by commas.
 
 export const JOINED_BY_ENVOY: ReadonlySet<string> = new Set([
   "authorization",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Addresses that mean something else on each machine, or no particular host. If one party names such an address and
-// another calls it, the caller would reach itself, bypass its own proxy, or reach a local-only service of its machine.
+// Addresses that have a different meaning on each machine, or belong to no particular host. If one party names such an
+// address and another calls it, the caller would reach itself, bypass its own proxy, or reach a local-only service of
+// its machine.
 
 import { type Cidr, cidrCovers, type IpAddress, parseCidr } from "./ip.js"
 
@@ -17,7 +18,7 @@ const BLOCKS: readonly Cidr[] = [
   "ff00::/8",
 ].flatMap(text => parseCidr(text) ?? [])
 
-/** Whether it depends on who calls it whom it reaches. */
+/** Whether the host that the address reaches depends on the caller. */
 export function isOwnAddress(address: IpAddress): boolean {
   const one = { address, bits: address.family === 4 ? 32 : 128 }
   return BLOCKS.some(block => cidrCovers(block, one))

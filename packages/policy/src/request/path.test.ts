@@ -75,7 +75,7 @@ describe("normalizePath", () => {
     )
     .map(pieces => `/${pieces.join("")}`)
 
-  it.each(modes)("changes nothing when done twice (%s)", mode => {
+  it.each(modes)("is idempotent (%s)", mode => {
     fc.assert(
       fc.property(hostile, path => {
         const once = normalizePath(path, mode)
@@ -97,14 +97,14 @@ describe("normalizePath", () => {
 })
 
 describe("normalizeTarget", () => {
-  it("never touches the query", () => {
+  it("never changes the query", () => {
     expect(normalizeTarget("/a/../b?x=/../%2e\\//", "DECODE_AND_MERGE_SLASHES")).toEqual({
       path: "/b",
       query: "?x=/../%2e\\//",
     })
   })
 
-  it("lets `*` through for OPTIONS", () => {
+  it("accepts `*` for OPTIONS", () => {
     expect(normalizeTarget("*", "BASE")).toEqual({ path: "*", query: "" })
   })
 

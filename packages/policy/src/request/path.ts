@@ -7,11 +7,11 @@ import type { Dialect, PathNormalization } from "../mesh/config.js"
 
 export interface Target {
   readonly path: string
-  /** From the question mark on, untouched; empty where there is none. */
+  /** From the question mark on, unchanged; empty if there is none. */
   readonly query: string
 }
 
-/** The target of a request in origin form (or `*`), or undefined where it must be answered with 400. */
+/** The target of a request in origin form (or `*`), or undefined if the request must be answered with 400. */
 export function normalizeTarget(sent: string, mode: PathNormalization, dialect?: Dialect): Target | undefined {
   // A fragment never belongs in a request target (RFC 9112 section 3.2), and readers differ on where to cut it. Istio's
   // proxy cuts it off.
@@ -31,10 +31,10 @@ const UNRESERVED = /%(?:2[dDeE]|3[0-9]|4[1-9a-fA-F]|5[0-9aA]|5[fF]|6[1-9a-fA-F]|
 const ESCAPE = /^%[0-9a-fA-F]{2}$/
 const SLASHES = /%(?:2[fF]|5[cC])/g
 const TOUCHED = /[%\\]|\/\.|\/\//
-/** Whether Envoy writes it as an escape when it normalizes a path. */
+/** Whether Envoy escapes the character when it normalizes a path. */
 export const escapedByEnvoy = (unit: string): boolean => '"<>^`{|}'.includes(unit)
 
-/** The path alone: must begin with a slash. */
+/** Normalises only the path, which must begin with a slash. */
 export function normalizePath(path: string, mode: PathNormalization, dialect?: Dialect): string | undefined {
   if (mode === "NONE") return path
   const written =
@@ -57,8 +57,8 @@ function resolve(path: string, mode: PathNormalization, dialect: Dialect | undef
 }
 
 /**
- * Envoy drops the parameters of `.` and `..` (RFC 3986 section 3.3) where both the dots and the slash before are unescaped.
- * Slashes of the result are decoded.
+ * Envoy drops the parameters of `.` and `..` (RFC 3986 section 3.3) if both the dots and the preceding slash are
+ * unescaped. Slashes of the result are decoded.
  */
 function withoutDotParameters(path: string, decodeSlashes: boolean): string {
   const slashes = decodeSlashes ? path.replace(SLASHES, decodeEscape) : path
@@ -74,7 +74,7 @@ function decodedByEnvoy(path: string): string {
     const unit = piece.replace(UNRESERVED, decodeEscape)
     decoded += unit
     if (unit === piece || stray < decoded.length - 3) continue
-    // `%A` is an escape with the character that follows; `%aA` is one by itself.
+    // `%A` forms an escape with the character that follows; `%aA` is one by itself.
     const next = stray === decoded.length - 2 ? path.charAt(index + piece.length) : ""
     if (!ESCAPE.test(decoded.slice(stray) + next)) continue
     decoded = `${decoded.slice(0, stray)}%25${decoded.slice(stray + 1)}`
@@ -89,7 +89,7 @@ function decode(path: string, decodeSlashes: boolean): string {
 
 const decodeEscape = (triplet: string): string => String.fromCharCode(Number.parseInt(triplet.slice(1), 16))
 
-// RFC 3986 section 5.2.4. An empty segment is a segment: `/a//..` is `/a/`.
+// RFC 3986 section 5.2.4. An empty segment counts as a segment: `/a//..` becomes `/a/`.
 function removeDotSegments(path: string): string {
   const kept: string[] = []
   const segments = path.slice(1).split("/")
@@ -105,7 +105,7 @@ function removeDotSegments(path: string): string {
   return `/${kept.join("/")}`
 }
 
-/** RFC 3986 section 2: a URI is of visible ASCII, and readers differ on anything else. */
+/** RFC 3986 section 2: a URI consists of visible ASCII, and parsers differ on anything else. */
 function isVisible(text: string): boolean {
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which headers of a caller reach rules and the application. Verified claims, tokens and the proxy's own headers have
-// names that no caller may use, in any spelling: many applications treat the punctuation in names alike. INVARIANT: the
-// proxy, `judge` and the proofs all use this table, so that none of them sees a header that another removes.
+// Decides which headers of a caller reach rules and the application. No caller may use the names of verified claims,
+// tokens and the proxy's own headers, in any spelling: many applications do not distinguish the punctuation in names.
+// INVARIANT: the proxy, `judge` and the proofs all use this table, so that none of them sees a header that another
+// removes.
 
 import type { Dialect, MeshConfig } from "../mesh/config.js"
 import { isOwnHeader, OWN_HEADERS } from "../resources/header-name.js"
 
-/** About one hop, about framing, or written by the proxy, which does not forward them as a caller sent them. */
+/**
+ * Headers about one hop or about framing, and headers that the proxy writes itself: a caller's values are not
+ * forwarded.
+ */
 export const PROXY_HEADERS = [
   "host",
   "content-length",
   "transfer-encoding",
   "connection",
   "keep-alive",
-  // Part of the HTTP/1.1 way into HTTP/2, which the proxy does not offer: what went through it would not be judged.
+  // Part of the upgrade from HTTP/1.1 to HTTP/2, which the proxy does not offer: requests after it would not be judged.
   "http2-settings",
   "te",
   "upgrade",
@@ -31,8 +35,9 @@ const SIGN = /[^a-z0-9-]/
 const SIGNS = /[^a-z0-9-]/g
 
 /**
- * The one spelling of a lower-case name for applications that cannot tell its signs apart: where headers become variables
- * (RFC 3875 section 4.1.18) most make `_` of `-`, and some of every sign that a name may have, as lighttpd, or of `.`, as PHP.
+ * The common spelling of a lower-case name for applications that cannot distinguish its punctuation. Where headers
+ * become variables (RFC 3875 section 4.1.18), most replace `-` by `_`; some replace all punctuation, as lighttpd does,
+ * or also `.`, as PHP does.
  */
 export function foldedName(lower: string): string {
   return SIGN.test(lower) ? lower.replace(SIGNS, "-") : lower
@@ -49,16 +54,16 @@ interface TokenHeaders {
 }
 
 export class ProtectedHeaders {
-  /** As configured: the token stage or the proxy decides what becomes of these. */
+  /** The configured names: the token stage or the proxy decides what happens to these headers. */
   readonly #exact: ReadonlySet<string>
   readonly #folded: ReadonlySet<string>
   readonly #prefix: string
   readonly #dialect: Dialect | undefined
-  /** Headers that rules read, asked for when first needed: most requests have no trailer. */
+  /** The headers that rules read; computed on first use, because most requests have no trailer. */
   readonly #headersRead: () => ReadonlySet<string>
   #read: ReadonlySet<string> | undefined
 
-  /** `asked`: providers that CUSTOM policies of the workload name. */
+  /** `asked`: the providers that the workload's CUSTOM policies name. */
   constructor(
     { outputs, headers }: TokenHeaders,
     { names, providers, dialect }: MeshConfig,
@@ -68,7 +73,7 @@ export class ProtectedHeaders {
     this.#headersRead = headersRead
     this.#dialect = dialect
     this.#exact = new Set([...OWN_HEADERS, ...outputs, ...headers])
-    // What a provider writes no caller may write, also where the provider is not asked about the request.
+    // No caller may write the headers that a provider writes, even if the provider is not asked about the request.
     const written = providers.flatMap(({ name, headersToUpstream }) => (asked.has(name) ? headersToUpstream : []))
     this.#folded = new Set([...this.#exact, ...written].map(foldedName))
     this.#prefix = `x-${names.mesh}-`
@@ -76,7 +81,7 @@ export class ProtectedHeaders {
 
   /** Whether a header only resembles a protected one: neither rules nor the application see it. */
   dropsHeader(lowerCaseName: string): boolean {
-    // Istio's proxy compares names as they are.
+    // Istio's proxy compares names exactly.
     if (this.#dialect === "istio" || this.#exact.has(lowerCaseName)) return false
     const folded = foldedName(lowerCaseName)
     return this.#protects(folded) || (folded !== lowerCaseName && isProxyHeader(folded))
@@ -87,7 +92,7 @@ export class ProtectedHeaders {
     return this.#protects(foldedName(lowerCaseName)) || this.readsHeader(lowerCaseName)
   }
 
-  /** Whether a rule reads the header, in any spelling. What the proxy writes itself it does not read of the request. */
+  /** Whether a rule reads the header, in any spelling. Headers that the proxy writes itself do not count. */
   readsHeader(lowerCaseName: string): boolean {
     this.#read ??= new Set([...this.#headersRead()].map(foldedName).filter(name => !isOwnHeader(name)))
     return this.#read.has(foldedName(lowerCaseName))
@@ -99,15 +104,15 @@ export class ProtectedHeaders {
 }
 
 /**
- * Lower-case names of the headers that `Connection` keeps from going further (RFC 9110 section 7.6.1); undefined where it
- * names none. A caller cannot take out what frames the message or says whom it is for.
+ * Lower-case names of the headers that `Connection` removes before forwarding (RFC 9110 section 7.6.1); undefined if it
+ * names none. A caller cannot remove headers that frame the message or name its destination.
  */
 export function nominatedHeaders(connection: readonly string[] | undefined): readonly string[] | undefined {
   let nominated: string[] | undefined
   for (const line of connection ?? []) {
     for (const option of line.toLowerCase().split(",")) {
       const name = option.trim()
-      // Most say `close`, `keep-alive` or `upgrade`, which name nothing that is left.
+      // Most values are `close`, `keep-alive` or `upgrade`, which name no remaining header.
       if (name === "" || name === "close" || isProxyHeader(name)) continue
       nominated ??= []
       nominated.push(name)

@@ -12,6 +12,6 @@ export function remoteAddress(
   if (numTrustedProxies <= 0 || forwardedFor === undefined) return peer
   const entries = forwardedFor.flatMap(line => line.split(","))
   const client = entries[entries.length - numTrustedProxies]
-  // Too short a list, or something that is no address, was not written by our proxies: believe the socket.
+  // Our proxies do not write a list that is too short, or an entry that is not an address, so the TCP peer counts.
   return (client === undefined ? undefined : parseIp(client.trim())) ?? peer
 }

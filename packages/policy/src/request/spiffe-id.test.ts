@@ -34,7 +34,7 @@ test.each([
   expect(parseSpiffeId(uri)).toBeUndefined()
 })
 
-it("makes no identity it could not read", () => {
+it("creates no identity that it could not parse", () => {
   expect(spiffeId("cluster.local", "foo", "a").uri).toBe("spiffe://cluster.local/ns/foo/sa/a")
   expect(() => spiffeId("cluster.local", "foo/sa/admin", "a")).toThrow(RangeError)
 })

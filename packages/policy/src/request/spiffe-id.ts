@@ -3,7 +3,7 @@
 
 export interface SpiffeId {
   readonly uri: string
-  /** The form policies write: the URI without its scheme. */
+  /** The form that policies use: the URI without its scheme. */
   readonly principal: string
   readonly trustDomain: string
   readonly namespace: string
@@ -16,7 +16,7 @@ const TRUST_DOMAIN = /^[a-z0-9._-]{1,255}$/
 const SEGMENT = /^(?!\.{1,2}$)[A-Za-z0-9._-]+$/
 const MAX_LENGTH = 2048
 
-/** The identity, or undefined where the text is not one of ours: there is no half-valid identity. */
+/** The identity, or undefined if the text is not one of the mesh: there is no half-valid identity. */
 export function parseSpiffeId(uri: string): SpiffeId | undefined {
   if (uri.length > MAX_LENGTH || !uri.startsWith("spiffe://")) return undefined
   const principal = uri.slice("spiffe://".length)

@@ -6,7 +6,7 @@ import type { ObservedCall } from "../ledger/call.js"
 import type { Rule, Source } from "../resources/authorization-policy/definition.js"
 import { compareText } from "../selection/workload.js"
 
-/** The rule that allows what has the call's shape; undefined where no rule can say who called. */
+/** The rule that allows calls of this shape; undefined if no rule can identify the caller. */
 export function ruleOf(call: ObservedCall): Rule | undefined {
   const [who, what] = [callerOf(call), operationOf(call)]
   if (who === undefined || what === undefined) return undefined
@@ -15,7 +15,7 @@ export function ruleOf(call: ObservedCall): Rule | undefined {
   return { from: [{ source: sourceOf([who]) }], to: [{ operation: { ports: [...ports], ...http } }] }
 }
 
-/** Who: an identity or an address, with the issuer of the token. */
+/** The caller: an identity or an address, with the issuer of the token. */
 interface Caller {
   readonly principal: string | undefined
   readonly address: string | undefined
@@ -24,7 +24,7 @@ interface Caller {
 
 interface Operations {
   readonly ports: readonly string[]
-  /** Empty for TCP, as are the paths. */
+  /** Empty for TCP, like the paths. */
   readonly methods: readonly string[]
   readonly paths: readonly string[]
 }
@@ -57,7 +57,7 @@ export function rulesOf(calls: readonly ObservedCall[]): readonly Rule[] {
   for (const call of calls) {
     const [caller, did] = [callerOf(call), operationOf(call)]
     if (caller === undefined || did === undefined) continue
-    // A rule that speaks of HTTP lets no TCP connection through, so each has rules of its own.
+    // A rule with HTTP fields allows no TCP connection, so TCP calls have rules of their own.
     const key = JSON.stringify([call.protocol, caller.principal, caller.address, caller.issuer])
     const known = byCaller.get(key)
     if (known === undefined) byCaller.set(key, { caller, did: [did] })
