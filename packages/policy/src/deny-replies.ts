@@ -7,14 +7,14 @@ import type { DenyResponse } from "./resources/deny-response.js"
 import type { AuthorizationPolicy, Metadata, RequestAuthentication } from "./resources/document.js"
 import { isShadow } from "./selection/shadow.js"
 
-/** What the caller gets. No reply means that the connection is closed without one. */
+/** The response to the caller. Without a reply, the connection is closed. */
 export interface Reply {
   readonly status: number
   /** In latin1. */
   readonly body: string
-  /** `text/plain` where absent. */
+  /** `text/plain` if absent. */
   readonly contentType?: string
-  /** For `WWW-Authenticate`. */
+  /** The value of `WWW-Authenticate`. */
   readonly challenge: string | undefined
   readonly headers?: readonly (readonly [name: string, value: string])[]
 }
@@ -29,13 +29,13 @@ export class DenyReplies {
   /** By namespace and name of a DENY policy. */
   readonly #ofPolicy = new Map<string, Reply>()
 
-  /** Both lists are ordered by age: where several policies decide together, the oldest that has a response gives it. */
+  /** Both lists are sorted by age: if several policies decide together, the oldest with a response provides it. */
   constructor(
     tokenPolicies: readonly RequestAuthentication[],
     policies: readonly AuthorizationPolicy[],
     mesh: MeshConfig,
   ) {
-    // A policy in shadow mode changes no response.
+    // A policy in shadow mode does not change the response.
     this.#ofToken = tokenPolicies.find(policy => policy.spec.denyResponse && !isShadow(policy, mesh))?.spec.denyResponse
     const enforced = policies.filter(policy => policy.spec.denyResponse && !isShadow(policy, mesh))
     const miss = enforced.find(({ spec: { action = "ALLOW" } }) => action === "ALLOW")

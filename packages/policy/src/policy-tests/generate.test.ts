@@ -58,7 +58,7 @@ it("writes cases that pass, after which nothing is missing", () => {
   expect(missingCases(both, documents, mesh, NOW)).toEqual([])
 })
 
-it("writes nothing where every region is touched by some case, or has no request", () => {
+it("writes nothing if every region is covered by a case or has no request", () => {
   const file = fileOf(`
 - { request: { from: cluster.local/ns/team/sa/a, path: /a/1 }, expect: allow }
 - { request: { from: cluster.local/ns/x/sa/a }, expect: 403 }`)

@@ -22,7 +22,7 @@ export function missingCases(
   return regionCoverage(file, documents, mesh, now, run).flatMap(casesIn)
 }
 
-/** One where no case touches the region, else none. */
+/** One case if none covers the region, or else an empty list. */
 export function casesIn({ region, workload, example }: RegionCoverage): readonly PolicyTestCase[] {
   if (example === undefined) return []
   const { request, answer } = example
@@ -41,7 +41,7 @@ function titleOf({ of, words }: Region, answer: Answer): string {
   return `${ruleName(of.rule)}${part} ${answer.rule?.id === of.rule.id ? "decides" : "matches"}`
 }
 
-/** As a document that can stand beside the one it completes; undefined where nothing is missing. */
+/** A document that completes the given one; undefined if nothing is missing. */
 export function generatedTest(file: PolicyTestFile, cases: readonly PolicyTestCase[]): object | undefined {
   if (cases.length === 0) return undefined
   return {

@@ -79,7 +79,7 @@ it("counts a token that is missing, and what passes where no ALLOW policy applie
   })
 })
 
-it("leaves out regions in which there is no request", () => {
+it("leaves out regions that contain no request", () => {
   const everybody = policy("all", { rules: [{}, { to: [get] }] })
   expect(Object.keys(touched("\n- { request: {}, expect: allow }", [everybody]))).toEqual([
     "allowed by foo/all[0]: any request from any caller",

@@ -15,16 +15,18 @@ import type { PolicyTestFile } from "./test-file.js"
 export interface RegionCoverage {
   readonly region: Region
   readonly workload: Workload
-  /** Cases that lie in it. */
+  /** The number of cases in the region. */
   readonly touched: number
-  /** A request that would, where none does; absent where none was found, and there may be none. */
+  /** An example request if no case covers the region; absent if none was found, and there may be none. */
   readonly example: { readonly request: AskedRequest; readonly answer: Answer } | undefined
 }
 
-/** Requests that are looked for in a file: each is a proof. Beyond, regions count as if there were no request in them. */
+/**
+ * The number of example requests searched for a file, each by a proof. Further regions count as if they had no request.
+ */
 const MAX_SEARCHED = 300
 
-/** `now` in seconds since the epoch. Regions of which no request is known are not among them. */
+/** `now` in seconds since the epoch. Regions without a known request are not included. */
 export function regionCoverage(
   file: Pick<PolicyTestFile, "workloads" | "mesh">,
   documents: readonly PolicyDocument[],

@@ -16,7 +16,7 @@ import type { Trial } from "../trial/trial.js"
 import { actionOf, isPolicy, isWithin, type Region } from "./regions.js"
 
 export interface Place {
-  /** Those that concern the workload. */
+  /** The documents that concern the workload. */
   readonly documents: readonly PolicyDocument[]
   readonly workload: Workload
   readonly mesh: MeshConfig
@@ -25,10 +25,10 @@ export interface Place {
   readonly now: number
 }
 
-/** By steps, not by time: the same tests lack the same cases on every machine. */
+/** A limit on steps rather than time, so that the same tests lack the same cases on every machine. */
 const LIMITS = { steps: 200_000 }
 
-/** Undefined where there is none, or none was found within bounds. */
+/** Undefined if there is none, or none was found within the limits. */
 export function exampleOf(region: Region, place: Place): AskedRequest | undefined {
   for (const witness of witnesses(region, place)) {
     const request = askedOf(witness)
@@ -53,7 +53,7 @@ function witnesses({ of }: Region, { documents, workload, mesh, now }: Place): r
   return ways.map(({ witness }) => witness)
 }
 
-/** Policies under which the requests of the region pass, and as far as that can be written no others. */
+/** Policies that allow the requests of the region and, as far as policies can express it, no others. */
 function lettingThrough(of: Region["of"], documents: readonly PolicyDocument[], workload: Workload): PolicyDocument[] {
   const before = documents.filter(document => !isPolicy(document))
   const policies = documents.filter(isPolicy)

@@ -14,7 +14,7 @@ import type { AuthorizationPolicy, PolicyDocument } from "../resources/document.
 import { isShadow } from "../selection/shadow.js"
 import type { Answer, Trial } from "../trial/trial.js"
 
-/** Decided by a stage before any rule, or after none has matched. */
+/** Decided by a stage before any rule, or because no rule matched. */
 export type StageRegion = "transport" | "token" | "no rule" | "no policy"
 
 export type Action = "ALLOW" | "DENY" | "AUDIT" | "CUSTOM"
@@ -28,22 +28,22 @@ interface OfRule {
 
 export type RegionKind =
   | { readonly kind: "stage"; readonly stage: StageRegion }
-  /** `part`: the alternative, as `to[1]`; absent where the rule has but one. */
+  /** `part`: the alternative, such as `to[1]`; absent if the rule has only one. */
   | (OfRule & { readonly kind: "within"; readonly part: string | undefined })
-  /** `field`: what alone keeps such requests out of the rule. */
+  /** `field`: the only field that excludes such requests from the rule. */
   | (OfRule & { readonly kind: "beside"; readonly field: string })
 
 export interface Region {
-  /** Equal for regions that are one, whichever workload they were found for. */
+  /** Equal for identical regions, whatever workload they were found for. */
   readonly id: string
   readonly of: RegionKind
-  /** In words that continue "no case is …". */
+  /** Words that continue the phrase "no case is …". */
   readonly words: string
 }
 
 /** `documents` are those that concern the workload of the trial. */
 export function regionsOf(documents: readonly PolicyDocument[], trial: Trial, mesh: MeshConfig): readonly Region[] {
-  // What a provider answers is not the policies' to decide, so no test can touch it.
+  // The answer of a provider does not depend on the policies, so no test can cover it.
   const policies = documents
     .filter(isPolicy)
     .filter(document => !isShadow(document, mesh) && actionOf(document) !== "CUSTOM")
@@ -98,7 +98,7 @@ function policyRegions(policy: AuthorizationPolicy, trial: Trial, mesh: MeshConf
         words: `${WITHIN[action]} ${ruleName(own)}${part === undefined ? "" : ` ${part}`}: ${words(reduced)}`,
       }),
     )
-    // What an AUDIT rule misses is decided by others.
+    // Other rules decide the requests that an AUDIT rule does not match.
     const beside = action === "AUDIT" ? [] : besidesOf(rule)
     return [
       ...within,
@@ -120,7 +120,7 @@ const WITHIN: Readonly<Record<Action, string>> = {
   CUSTOM: "left to the provider of",
 }
 
-/** Each alternative of `from` and of `to`; the rule as it is where there is no choice. */
+/** Each alternative of `from` and of `to`; the unchanged rule if there is no choice. */
 function partsOf(rule: Rule): readonly { readonly part: string | undefined; readonly reduced: Rule }[] {
   const { from = [], to = [] } = rule
   const parts = [
@@ -132,7 +132,7 @@ function partsOf(rule: Rule): readonly { readonly part: string | undefined; read
 
 type Lists = { readonly [field: string]: readonly string[] | undefined }
 
-/** For each field the rule with that field turned round, and its other alternatives left out. */
+/** For each field, the rule with that field inverted and without its other alternatives. */
 function besidesOf(rule: Rule): readonly { readonly field: string; readonly reduced: Rule }[] {
   const { from = [], to = [], when = [] } = rule
   return [
@@ -157,7 +157,7 @@ function besidesOf(rule: Rule): readonly { readonly field: string; readonly redu
   ]
 }
 
-/** Each list in turn made its opposite, as far as that can be written: what is in two lists at once cannot. */
+/** Inverts each list in turn, if that can be written: a value that is in two lists cannot be. */
 function turned(lists: Lists): readonly { readonly field: string; readonly lists: Lists }[] {
   return Object.keys(lists).flatMap(field => {
     const { [field]: values = [], ...others } = lists
@@ -173,7 +173,7 @@ function oppositeOf(field: string): string {
     : `not${field.charAt(0).toUpperCase()}${field.slice(1)}`
 }
 
-/** Whether a request that was answered so lies in the region. */
+/** Whether a request with this answer lies in the region. */
 export function isWithin({ of }: Region, answer: Answer): boolean {
   const { verdict, stage } = answer
   if (of.kind === "stage") {
@@ -208,7 +208,7 @@ function partHolds({ from, to }: RuleTrace, part: string): boolean {
   return list[Number(/\d+/.exec(part)?.[0])]?.holds === true
 }
 
-/** Whether everything else of its alternative holds, and of the other parts of the rule. */
+/** Whether the rest of its alternative holds, and the other parts of the rule. */
 function failsAlone({ from, to, when }: RuleTrace, field: string): boolean {
   const isOwn = (clause: ClauseTrace): boolean => clause.criteria.some(one => one.field === field)
   const passes = (clauses: readonly ClauseTrace[]): boolean => {

@@ -57,7 +57,7 @@ describe("a case", () => {
     expect(run(`- { request: { ${request} }, expect: ${expected} }`, [zoe]).results[0]?.differences).toEqual([])
   })
 
-  it("is named after its request where it has no name", () => {
+  it("is named after its request if it has no name", () => {
     expect(run("- { request: { path: /a, from: cluster.local/ns/a/sa/b }, expect: allow }").results[0]?.test.name).toBe(
       "GET /a from cluster.local/ns/a/sa/b",
     )
@@ -123,7 +123,7 @@ describe("an invariant", () => {
     expect(stated(text, [only])).toEqual([["never: no PUT (foo/web)", true]])
   })
 
-  it("is broken with a request that shows it", () => {
+  it("is broken, with an example request", () => {
     const text = "always: [{ name: read, to: [{ operation: { methods: [GET] } }] }]"
     expect(stated(text, [only])).toEqual([
       ["always: read (foo/web)", false, expect.stringContaining("is denied, because no ALLOW rule matches it")],

@@ -17,19 +17,19 @@ export interface CaseResult {
   /** A case, or an invariant on one workload. */
   readonly test: Pick<PolicyTestCase, "name">
   readonly passed: boolean
-  /** What differs, one line each; empty where the case passed. */
+  /** The differences, one line each; empty if the case passed. */
   readonly differences: readonly string[]
-  /** Absent where the request cannot be made, and for an invariant. */
+  /** Absent for an invariant, and if the request cannot be built. */
   readonly answer: Answer | undefined
-  /** Whose case it is. */
+  /** The workload of the case. */
   readonly workload?: Workload
 }
 
 export interface RuleCoverage {
   readonly rule: RuleRef
-  /** Cases in which the rule matched. */
+  /** The number of cases in which the rule matched. */
   readonly matched: number
-  /** Cases that it decided. */
+  /** The number of cases that it decided. */
   readonly decided: number
 }
 
@@ -38,7 +38,7 @@ export interface TestRun {
   readonly coverage: readonly RuleCoverage[]
 }
 
-/** `now` in seconds since the epoch: tokens are signed, and judged, as of then. */
+/** `now` in seconds since the epoch: the time at which tokens are signed and judged. */
 export function runTests(
   { cases, mesh: settings, invariants, workloads }: PolicyTestFile,
   documents: readonly PolicyDocument[],
@@ -56,7 +56,7 @@ export function runTests(
   return { results: [...results, ...stated], coverage: coverageOf(documents, results) }
 }
 
-/** Each invariant by proof, for every request to the workload. */
+/** Proves each invariant for every request to the workload. */
 function checked(
   invariants: PolicyTestFile["invariants"],
   documents: readonly PolicyDocument[],

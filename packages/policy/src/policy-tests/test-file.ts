@@ -25,7 +25,7 @@ export interface PolicyTestFile {
   readonly workloads: ReadonlyMap<string, Workload>
   readonly mesh: { readonly [setting: string]: unknown }
   readonly cases: readonly PolicyTestCase[]
-  /** What must hold of every request to every workload of the file, as a PolicyInvariant states it. */
+  /** Invariants of every workload of the file, in the form of a PolicyInvariant. */
   readonly invariants: Pick<PolicyInvariantSpec, "never" | "always">
 }
 
@@ -38,12 +38,12 @@ export interface PolicyTestCase {
 
 export interface Expectation {
   readonly verdict?: Answer["verdict"]
-  /** The reply's; 0 where the connection is closed without one. */
+  /** The status of the reply; 0 if the connection is closed without one. */
   readonly status?: number
   readonly stage?: string
   /** The rule that must have decided: `name[0]`, or `namespace/name[0]`. */
   readonly rule?: string
-  /** What the denial must say. */
+  /** The expected body of the denial. */
   readonly body?: string
 }
 
@@ -52,7 +52,7 @@ export interface ReadTests {
   readonly errors: readonly DocumentError[]
 }
 
-/** Documents of other kinds are passed over: tests may stand in the file of the policies themselves. */
+/** Skips documents of other kinds: tests may be in the same file as the policies. */
 export function readTests(text: string): ReadTests {
   const files: PolicyTestFile[] = []
   const errors: DocumentError[] = []
@@ -114,7 +114,7 @@ function readFile(file: Field): PolicyTestFile {
   }
 }
 
-/** In the words of a PolicyInvariant, and by its rules. */
+/** Has the format and the checks of a PolicyInvariant. */
 function readInvariants(file: Field): PolicyTestFile["invariants"] {
   const [never, always] = [file.field("never"), file.field("always")]
   if (!never.present && !always.present) return {}
@@ -243,7 +243,7 @@ function readToken(field: Field): AskedToken | string | undefined {
 const EXPECTED =
   "write `allow`, `deny`, `depends`, `closed`, a status, or an object with `verdict`, `status`, `stage`, `rule`, `body`"
 
-/** `refuse` is the former name of `deny`, read for one version more. */
+/** `refuse` is the former name of `deny`, accepted for one more version. */
 const verdictOf = (value: unknown): Answer["verdict"] | undefined =>
   value === "refuse" ? "deny" : value === "allow" || value === "deny" || value === "depends" ? value : undefined
 

@@ -90,7 +90,7 @@ describe("a policy that targets a Gateway or a route applies to a workload", () 
   })
 })
 
-it("puts the oldest first, then goes by name, then by namespace; what has no age is newest", () => {
+it("sorts by age, then name, then namespace, with undated policies as the newest", () => {
   const aged = (name: string, creationTimestamp: string | undefined, namespace = "foo"): AuthorizationPolicy => {
     const document = policy(name, {}, namespace)
     const { creationTimestamp: _, ...metadata } = document.metadata
@@ -124,7 +124,7 @@ describe("a shadow policy", () => {
     expect(annotated(value)).toBe(false)
   })
 
-  it("by annotation only where the kind has it", () => {
+  it("by annotation only if the kind supports it", () => {
     expect(annotated("true", "PeerAuthentication")).toBe(false)
   })
 

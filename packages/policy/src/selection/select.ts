@@ -11,7 +11,7 @@ export type SelectedKind = RequestAuthentication | AuthorizationPolicy
 export function applies(policy: SelectedKind, workload: Workload, mesh: MeshConfig): boolean {
   const { namespace } = policy.metadata
   const { targetRefs } = policy.spec
-  // In Istio they lead to gateways and waypoints, and sidecars ignore such a policy.
+  // Targets select gateways and waypoints in Istio, and sidecars ignore such a policy.
   if (targetRefs !== undefined && mesh.dialect === "istio") return false
   if (targetRefs !== undefined) return namespace === workload.namespace && isBehind(targetRefs, workload, mesh.names)
   if (namespace !== workload.namespace && namespace !== mesh.names.rootNamespace) return false

@@ -6,7 +6,7 @@
 import type { MeshConfig } from "../mesh/config.js"
 import { parseDryRun } from "../resources/dry-run.js"
 
-/** As far as it is looked at: a stored document that cannot be read as a whole is asked about too. */
+/** Only the fields that are read, because stored documents that cannot be parsed are checked too. */
 export interface ShadowSource {
   readonly kind: string
   readonly metadata: { readonly annotations?: { readonly [key: string]: unknown } | undefined }

@@ -21,12 +21,12 @@ export function selects(selector: WorkloadSelector | undefined, workload: Worklo
   return true
 }
 
-/** A target as one text: the name of a Service, or kind and name of what an authorizer decides for. */
+/** A target as text: the name of a Service, or kind and name of a Gateway or route. */
 export function targetKey({ kind, name }: Pick<TargetRef, "kind" | "name">): string {
   return kind === "Service" ? name : `${kind}/${name}`
 }
 
-/** The targets in its namespace that the workload stands behind, as `targetKey` writes them. */
+/** The targets in its namespace that lead to the workload, in the notation of `targetKey`. */
 export function targetsBefore({ services = [], labels }: Workload, { gatewayLabels }: MeshNames): readonly string[] {
   const decidesFor = GATEWAY_TARGET_KINDS.flatMap(kind => {
     const label = gatewayLabels[kind]
@@ -36,7 +36,9 @@ export function targetsBefore({ services = [], labels }: Workload, { gatewayLabe
   return decidesFor.length === 0 ? services : [...services, ...decidesFor]
 }
 
-/** Whether one of the targets leads to the workload. They are of the policy's namespace, and so must it be. */
+/**
+ * Whether one of the targets leads to the workload. Targets are in the policy's namespace, so the workload must be too.
+ */
 export function isBehind(targets: readonly TargetRef[], workload: Workload, names: MeshNames): boolean {
   const before = targetsBefore(workload, names)
   return targets.some(target => before.includes(targetKey(target)))
@@ -53,7 +55,7 @@ export function byAge(a: { readonly metadata: Metadata }, b: { readonly metadata
   return compareText(a.metadata.name, b.metadata.name) || compareText(a.metadata.namespace, b.metadata.namespace)
 }
 
-// A document that no server has stored yet has no age: it is the newest.
+// A document that no server has stored yet has no creation time and counts as the newest.
 function created({ creationTimestamp }: Metadata): number {
   const time = creationTimestamp === undefined ? Number.NaN : Date.parse(creationTimestamp)
   return Number.isNaN(time) ? Number.MAX_SAFE_INTEGER : time

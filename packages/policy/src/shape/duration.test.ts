@@ -28,7 +28,7 @@ describe("a duration", () => {
     },
   )
 
-  it("is given in milliseconds where validation has kept it to them", () => {
+  it("is given in milliseconds if validation limits it to them", () => {
     expect(durationMilliseconds("1m0.25s")).toBe(60_250)
   })
 })

@@ -12,7 +12,8 @@ const UNITS = new Map<string, bigint>([
   ["h", 3_600_000_000_000n],
 ])
 const MAX_LENGTH = 64
-// Both signs for micro by their numbers: V8 would keep a whole program in twice the bytes for one character beyond Latin-1.
+// Both micro signs are escapes: one character beyond Latin-1 would make V8 store a whole program with two bytes per
+// character.
 const WHOLE = /^([+-]?)((?:(?:\d+\.?\d*|\.\d+)(?:ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)$/
 const PART = /(\d*)\.?(\d*)(ns|us|\u00b5s|\u03bcs|ms|s|m|h)/g
 
@@ -29,7 +30,7 @@ export function parseDuration(text: string): bigint | undefined {
   return match[1] === "-" ? -total : total
 }
 
-/** For fields that validation keeps to whole milliseconds. */
+/** For fields that validation limits to whole milliseconds. */
 export function durationMilliseconds(text: string): number | undefined {
   const nanoseconds = parseDuration(text)
   return nanoseconds === undefined ? undefined : Number(nanoseconds / 1_000_000n)

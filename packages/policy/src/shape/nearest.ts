@@ -3,7 +3,7 @@
 
 const MAX_LENGTH = 64
 
-/** Undefined where nothing is near enough to be worth suggesting. */
+/** Undefined if no word is near enough to suggest. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   if (word.length > MAX_LENGTH) return undefined
   const wanted = plain(word)
@@ -16,11 +16,11 @@ export function nearest(word: string, known: readonly string[]): string | undefi
       bestDistance = distance
     }
   }
-  // A third of the letters may differ, two at least: enough for a swapped pair, too little for another word.
+  // A third of the letters may differ, but at least two: enough for a swapped pair, too little for a different word.
   return bestDistance <= Math.max(Math.min(2, wanted.length - 1), Math.floor(wanted.length / 3)) ? best : undefined
 }
 
-/** `jwks_uri`, `JwksURI` and `jwks-uri` are the same word to the author. */
+/** `jwks_uri`, `JwksURI` and `jwks-uri` count as the same word. */
 function plain(word: string): string {
   return word.toLowerCase().replace(/[-_]/g, "")
 }

@@ -9,7 +9,7 @@ export class ShapeError extends Error {
   override readonly name = "ShapeError"
 
   constructor(
-    /** Whether a field has a wrong value, or is none. */
+    /** Whether the value of a field is wrong, or the field itself is unknown. */
     readonly about: "value" | "field",
     message: string,
   ) {
@@ -29,7 +29,7 @@ export function text(maximum: number, minimum = 0): Read<string> {
   }
 }
 
-/** For files of people, which have a largest size themselves. */
+/** For files that people write, whose total size is limited. */
 export const someText: Read<string> = (value, path) => {
   if (typeof value === "string" && value !== "") return value
   throw wrong(path, "must be a text", value)
@@ -75,14 +75,14 @@ export function record<T>(maximum: number, read: Read<T>): Read<{ readonly [key:
   return (value, path) => {
     const entries = Object.entries(mappingOf(value, path))
     if (entries.length > maximum) throw wrong(path, `must have at most ${maximum} entries`, value)
-    // Without a prototype: a key called `__proto__` is a key like any other.
+    // Without a prototype, so that `__proto__` is an ordinary key.
     const result: { [key: string]: T } = Object.create(null)
     for (const [key, item] of entries) result[key] = read(item, within(path, key))
     return result
   }
 }
 
-/** A field that may be absent is read as undefined where it is. */
+/** An optional field that is absent is read as undefined. */
 type Fields<T> = { readonly [K in keyof T]-?: Read<Record<never, never> extends Pick<T, K> ? T[K] | undefined : T[K]> }
 
 export function object<T extends object>(fields: Fields<T>): Read<T> {
@@ -110,7 +110,7 @@ type Settings<F extends Readers> = {
   readonly [K in Exclude<keyof F, Maybe<F>>]: ReturnType<F[K]>
 } & { readonly [K in Maybe<F>]?: Exclude<ReturnType<F[K]>, undefined> }
 
-/** For files of people: one that is absent is empty, and a field that is left blank is absent. */
+/** For files that people write: an absent mapping is empty, and a blank field counts as absent. */
 export function settings<const F extends Readers>(fields: F): Read<Settings<F>> {
   const readers = new Map(Object.entries(fields))
   return (value, path) => {

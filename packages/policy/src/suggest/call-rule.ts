@@ -83,7 +83,7 @@ export function rulesOf(calls: readonly ObservedCall[]): readonly Rule[] {
   return rules.sort((a, b) => compareText(JSON.stringify(a.from), JSON.stringify(b.from)))
 }
 
-/** Paths with the same methods, then ports with the same of both. */
+/** Merges paths with the same methods, then ports with the same methods and paths. */
 function merged(did: readonly Operations[]): readonly Operations[] {
   const byPath = grouped(
     did,

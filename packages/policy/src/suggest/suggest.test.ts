@@ -64,7 +64,7 @@ describe("a suggestion", () => {
     })
   })
 
-  it("has one rule for all who did the same", () => {
+  it("has one rule for all callers that made the same calls", () => {
     const [suggestion] = suggest(
       ["a", "b", "c"].map(name => seen({ caller: `spiffe://cluster.local/ns/x/sa/${name}` })),
     )
@@ -80,7 +80,7 @@ describe("a suggestion", () => {
     expect(suggestion?.evidence.leftOut).toBe(1)
   })
 
-  it("is proved against today's policies too, and told from them", () => {
+  it("is also proved against the current policies, and compared with them", () => {
     const today = allow({ to: [{ operation: { paths: ["/get", "/admin"] } }] })
     expect(verdicts([seen()], [today])).toEqual([["proved", "proved", "proved"]])
     expect(suggest([seen()], [today])[0]?.replaces).toEqual(["foo/allow"])
@@ -100,13 +100,13 @@ describe("a suggestion", () => {
     expect(suggest([seen({ workload: "foo/other" })])).toEqual([])
   })
 
-  it("says which other workloads no label tells apart", () => {
+  it("names the other workloads that no label distinguishes", () => {
     const twin = { ...workload, name: "twin" }
     const [suggestion] = suggestPolicies([seen()], [], [workload, twin], mesh, OPTIONS)
     expect(suggestion?.alsoSelects).toEqual(["foo/twin"])
   })
 
-  it("counts a DENY as today's, so that it adds nothing and takes nothing", () => {
+  it("counts a DENY as a current policy", () => {
     const denied = policy("denied", {
       action: "DENY",
       rules: [{ when: [{ key: "request.headers[x]", values: ["1"] }] }],
@@ -136,7 +136,7 @@ const calls = fc.array(
   { minLength: 1, maxLength: 12 },
 )
 
-it("is valid and proved for whatever was seen of a workload without policies", {
+it("is valid and proved for any observed calls of a workload without policies", {
   timeout: 120_000 * inject("effort"),
 }, () => {
   fc.assert(
