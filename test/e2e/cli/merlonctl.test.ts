@@ -130,7 +130,7 @@ describe("merlonctl (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
     ["get pa --nope", 2, "unknown option"],
     ["gte pa", 2, "Did you mean get?"],
     ["get pa --kubeconfig /nowhere", 3, "`/nowhere` does not exist"],
-    ["get pa --context other", 3, "knows no context `other`"],
+    ["get pa --context other", 3, "has no context `other`"],
   ])("`%s` exits with %i and says what to do", async (args, code, message) => {
     const ran = await ctl(args, configMap("x"))
     expect({ code: ran.code, err: ran.err }).toEqual({ code, err: expect.stringContaining(message) })

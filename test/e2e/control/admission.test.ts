@@ -214,7 +214,7 @@ spec:
     it("rejects a pod whose port is xserver's", async () => {
       const { code, err } = await k("create -f -", pod("clash", "foo").replace("9090", "15080"))
       expect(code).toBe(1)
-      expect(err).toMatch(/no xserver can be injected: the ports 15080 are xserver's own/)
+      expect(err).toMatch(/no xserver can be injected: the ports 15080 are reserved for xserver/)
     })
 
     it(`${capture === "service" ? "leads Services to xserver" : "leaves Services alone"}`, async () => {

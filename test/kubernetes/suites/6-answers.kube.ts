@@ -73,7 +73,7 @@ describe("the answers API", () => {
     const swagger = JSON.parse(await kubectl("get", "--raw", "/openapi/v2"))
     expect(Object.keys(swagger.paths)).toContain(`${BASE}/calls`)
     expect(await kubectl("explain", `calls.${GROUP}`)).toContain("a kind of call, how often it was observed, and when")
-    expect(await kubectl("explain", `explanations.${GROUP}.spec`)).toMatch(/what is asked: workload, request/)
+    expect(await kubectl("explain", `explanations.${GROUP}.spec`)).toMatch(/the query: workload, request/)
   })
 })
 
