@@ -164,7 +164,10 @@ export abstract class AuthenticatedStream<Request> implements OpenStream, CallUs
     try {
       this.onEnd()
     } catch (error) {
-      this.context.log.error({ error: messageOf(error), ...this.logFields }, "a resource of a stream could not be closed")
+      this.context.log.error(
+        { error: messageOf(error), ...this.logFields },
+        "a resource of a stream could not be closed",
+      )
     }
   }
 }
