@@ -127,7 +127,7 @@ export function secondMachine(mesh: Merlonctl): void {
 
   it("is accepted once: the same invitation admits no other machine", async () => {
     const again = await run("join", invitation, "--out", join(folder, "thief"))
-    expect([again.code, again.text]).toEqual([1, expect.stringContaining("has been used")])
+    expect([again.code, again.text]).toEqual([1, expect.stringContaining("was already used")])
     expect(existsSync(join(folder, "thief", "state"))).toBe(false)
   })
 
