@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A banner for as long as the control plane does not answer: what is shown is then the last known state.
+// The banner that is shown while the control plane does not answer: the page then shows the last known state.
 
 import type { ReactNode } from "react"
 import { Clock } from "../ui/time.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ReactNode } from "react"
 
-/** The sign of the product, and below its name the mesh's. */
+/** The product's logo and name, and the name of the mesh below it. */
 export function Brand({ mesh }: { readonly mesh?: string | undefined }): ReactNode {
   return (
     <div className="brand">

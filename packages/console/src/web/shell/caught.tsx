@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A page that fails takes no other with it.
+// Error boundary: shows the error of a page that fails to render, and keeps the rest of the console working.
 
 import { Component, type ReactNode } from "react"
 import { Failure } from "../ui/failure.js"

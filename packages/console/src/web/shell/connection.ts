@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the control plane answers, as the page's own questions find out. The console's server, the API behind it and the
-// answers behind that may be away each by itself; an answer of one says nothing of those behind it.
+// Whether the control plane answers, judged by the page's own requests. The console's server, the API behind it, and the
+// answers API behind that can each fail alone. A response of one says nothing about those behind it.
 
 import { useSyncExternalStore } from "react"
 import { ApiError } from "../api/client.js"
 
-/** In the order in which a question passes them. */
+/** In the order in which a request passes them. */
 const PARTS = ["server", "api", "answers"] as const
 export type Part = (typeof PARTS)[number]
 
@@ -15,7 +15,7 @@ const known = new Set<Part>()
 const watching = new Set<() => void>()
 let awaySince: number | undefined
 
-/** Which part a question is put to, by the first word of its key. */
+/** The part that answers a query, by the first word of the query's key. */
 export function partOf(word: unknown): Part {
   if (word === "session") return "server"
   return word === "answers" || word === "asked" ? "answers" : "api"
@@ -46,7 +46,7 @@ function isWithdrawn(part: Part, { status, reason }: ApiError): boolean {
   return part === "answers" && status === 404 && reason === "" && known.has(part)
 }
 
-/** Undefined while everything answers. */
+/** When the first part stopped answering; undefined while all of them answer. */
 export function useAwaySince(): number | undefined {
   return useSyncExternalStore(subscribe, whenAway)
 }

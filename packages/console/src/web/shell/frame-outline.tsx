@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The empty frame, shown until it is known who is signed in, so that nothing moves when the page fills it.
+// The empty frame, shown while the session loads, so that nothing moves when the page fills it.
 
 import type { ReactNode } from "react"
 import { Skeleton } from "../ui/loaded.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page's frame: sidebar, top bar, and the page that the location names.
+// The console's frame: sidebar, top bar, and the page at the current location.
 
 import { type ReactNode, Suspense, useEffect, useRef, useState } from "react"
 import { Route, Switch, useLocation } from "wouter"
@@ -17,7 +17,7 @@ import "./frame.css"
 
 export function Frame({ session }: { readonly session: About }): ReactNode {
   const [location] = useLocation()
-  // Read here so that every link is drawn again with the namespace it keeps.
+  // Links keep the namespace. Subscribing here renders all of them again when it changes.
   useNamespace()
   useHeartbeat()
   const [open, setOpen] = useState(false)
@@ -28,7 +28,7 @@ export function Frame({ session }: { readonly session: About }): ReactNode {
   }, [here, session])
   const shown = useRef(location)
   useEffect(() => {
-    // Keyboard and screen reader users start at the beginning of the page they went to.
+    // Users of keyboards and screen readers start at the top of the new page.
     if (shown.current !== location) main.current?.focus()
     shown.current = location
   }, [location])

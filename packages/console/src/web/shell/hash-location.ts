@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The location is all behind the `#`: the page works below any path without a server that knows its routes, and filters are
-// in no log. `#/traffic?verdict=deny` is the path `/traffic` and the search `verdict=deny`.
+// The location is in the URL's fragment: the console works below any path without a server that knows its routes, and no
+// access log contains filters. `#/traffic?verdict=deny` is the path `/traffic` and the search `verdict=deny`.
 
 import { useSyncExternalStore } from "react"
 
-/** The namespace filter, which stays when the path changes. */
+/** The parameter with the namespace filter. It stays when the path changes. */
 export const NAMESPACE = "ns"
 
-/** Pages that had another path in earlier versions: links to them keep working. */
+/** Paths of earlier versions, by their first segment: links to them keep working. */
 const RENAMED: Readonly<Record<string, string>> = {
   "/decisions": "/traffic",
   "/graph": "/map",
@@ -27,7 +27,7 @@ function parts(): readonly [path: string, search: string] {
   return [path.replace(/^\/\w+(?=\/|$)/, first => RENAMED[first] ?? first), search]
 }
 
-/** The address with the namespace filter as it is now, unless it names one. */
+/** Adds the current namespace filter, unless the address has one. */
 function withNamespace(to: string): string {
   const namespace = new URLSearchParams(parts()[1]).get(NAMESPACE)
   const [path = "", search = ""] = to.split(/\?(.*)/s)
@@ -58,7 +58,7 @@ export function useHashSearch(): string {
   return useSyncExternalStore(subscribe, () => parts()[1])
 }
 
-/** The search as it is, and how to change it without a step in the history. */
+/** The current search parameters, and a function that changes them without adding an entry to the browser's history. */
 export function useSearchParameters(): [URLSearchParams, (change: (to: URLSearchParams) => void) => void] {
   const search = new URLSearchParams(useHashSearch())
   return [

@@ -4,7 +4,7 @@ import { ApiError } from "../api/client.js"
 import { noteAnswer, noteFailure, whenAway } from "./connection.js"
 import { startHeartbeat } from "./heartbeat.js"
 
-/** How long a page may show old data without saying so. */
+/** How long a page may show stale data without a banner. */
 const LIMIT_MS = 3_000
 
 const GONE = new ApiError(502, "Unreachable", "the API does not answer")
@@ -29,8 +29,8 @@ it.each([
   ["cannot be reached", GONE],
   ["answers with errors", new ApiError(503, "ServiceUnavailable", "no endpoints")],
   ["has withdrawn its API", WITHDRAWN],
-])("notices within three seconds that the control plane %s, and that it is back", async (_, error) => {
-  // Whatever the time since the last beat, in steps smaller than anything it waits for.
+])("notices within three seconds that the control plane %s, and that it recovers", async (_, error) => {
+  // The control plane fails at different times after a beat, in steps shorter than the pauses between beats.
   for (let offset = 0; offset < 2_000; offset += 100) {
     await vi.advanceTimersByTimeAsync(offset)
     expect(whenAway()).toBeUndefined()
@@ -55,14 +55,14 @@ it("does not count a single failure", async () => {
   expect(asked).toBeGreaterThan(1)
 })
 
-it("notices a control plane that takes the question and never answers", async () => {
+it("notices a control plane that accepts a request and never answers", async () => {
   ask = signal =>
     new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("the request was ended"))))
   await vi.advanceTimersByTimeAsync(7_000)
   expect(whenAway()).toBeDefined()
 })
 
-it("asks nothing after its end, and takes that end for no failure", async () => {
+it("sends nothing after it is stopped, and does not count the aborted request as a failure", async () => {
   let asked = 0
   ask = signal => {
     asked++
@@ -76,7 +76,7 @@ it("asks nothing after its end, and takes that end for no failure", async () => 
   expect(whenAway()).toBeUndefined()
 })
 
-it("takes an object that does not exist for an answer", () => {
+it("counts a 404 for a missing object as an answer", () => {
   noteFailure("answers", GONE)
   noteFailure("answers", new ApiError(404, "NotFound", "there is no `a` among workloads"))
   expect(whenAway()).toBeUndefined()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks the control plane again and again whether it answers, so that every page says within three seconds that it does
-// not, however seldom the page itself asks. One failure is retried before it counts.
+// Polls the control plane, so that every page shows within three seconds that it does not answer, even if the page itself
+// rarely sends a request. One failure is retried before it counts.
 
 import { useEffect } from "react"
 import { ApiError, api } from "../api/client.js"
@@ -9,24 +9,24 @@ import { noteAnswer, noteFailure } from "./connection.js"
 import { useHidden } from "./hidden.js"
 import { useSession } from "./session.js"
 
-/** Together less than three seconds, with a second for the two answers. */
+/** Together they leave a second of the three for the two responses. */
 const BEAT_MS = 1_500
 const RETRY_MS = 500
-/** A busy control plane may take a while; one that takes longer than this hangs. */
+/** A busy control plane may be slow; one that takes longer than this counts as hung. */
 const SILENT_MS = 5_000
 
 type Ask = (signal: AbortSignal) => Promise<unknown>
 
-/** While the page is visible. */
+/** Polls while the page is visible. */
 export function useHeartbeat(): void {
   const { names } = useSession()
   const hidden = useHidden()
-  // The list of resources: every signed-in user can read it, and it costs the control plane nothing.
+  // The API's list of resources: every signed-in user can read it, and the control plane computes nothing for it.
   const path = answersPath(names, "").replace(/\/$/, "")
   useEffect(() => (hidden ? undefined : startHeartbeat(signal => api(path, { signal }))), [path, hidden])
 }
 
-/** Returns what ends it. */
+/** Returns a function that stops it. */
 export function startHeartbeat(ask: Ask): () => void {
   const ended = new AbortController()
   let timer: ReturnType<typeof setTimeout> | undefined

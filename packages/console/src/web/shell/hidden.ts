@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the page is hidden. Repeated queries pause then: react-query does so by itself, streams use this.
+// Whether the page is hidden. Polling pauses while it is: react-query does that on its own, streams use this.
 
 import { useSyncExternalStore } from "react"
 

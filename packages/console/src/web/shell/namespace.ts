@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The namespace that every page is filtered by. It is in the address, and links keep it (hash-location.ts).
+// The namespace filter of all pages. It is in the address, and links keep it (hash-location.ts).
 
 import { NAMESPACE, useSearchParameters } from "./hash-location.js"
 
@@ -9,7 +9,7 @@ export function useNamespace(): string | undefined {
   return search.get(NAMESPACE) || undefined
 }
 
-/** Whether `namespace/name` is in the namespace, or none is chosen. */
+/** Whether the key (`namespace/name`) is in the namespace; true for every key if no namespace is chosen. */
 export function isIn(namespace: string | undefined, key: string): boolean {
   return namespace === undefined || key.startsWith(`${namespace}/`)
 }

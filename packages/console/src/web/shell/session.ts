@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every page knows: the mesh's names and who has signed in.
+// The context of every page: the mesh's names and the signed-in user.
 
 import { createContext, use } from "react"
 import type { About } from "../api/client.js"

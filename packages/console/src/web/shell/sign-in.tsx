@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signing in at an issuer or with a pasted token. A link's code has been tried before this is shown, and again when a link
-// is pasted into the address bar of this tab, which loads nothing.
+// Sign-in at an issuer or with a pasted token. The code of a sign-in link is tried before this form is shown. The form
+// tries it too when a link is pasted into the address bar of this tab, since the browser does not reload the page then.
 
 import { useQueryClient } from "@tanstack/react-query"
 import { type FormEvent, type ReactNode, useEffect, useState } from "react"
@@ -12,7 +12,7 @@ import "../ui/card.css"
 interface SignInProps {
   readonly about: About | undefined
   readonly failure: Error | null
-  /** Whether a user was signed in here until now. */
+  /** Whether a user was signed in on this page before. */
   readonly ended: boolean
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Light, dark, or as the system has it. The choice is kept in this browser; tokens.css has the colours.
+// The theme: light, dark, or the system's. The browser stores the choice; tokens.css defines the colours.
 
 import { useState } from "react"
 
@@ -18,7 +18,7 @@ export function storedTheme(): Theme {
   return THEMES.find(theme => theme === stored) ?? "system"
 }
 
-/** The theme, and how to go on to the next one. */
+/** The theme, and a function that switches to the next one. */
 export function useTheme(): [Theme, () => void] {
   const [theme, setTheme] = useState(storedTheme)
   const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] ?? "system"
@@ -34,7 +34,7 @@ export function useTheme(): [Theme, () => void] {
 
 const MEDIA = ["(prefers-color-scheme: dark)", "(prefers-contrast: more)", "(forced-colors: active)"]
 
-/** Calls back when colours are other than before, by choice or by the system; returns how to stop that. */
+/** Calls `changed` when the user or the system changes the colours. Returns a function that unsubscribes. */
 export function onThemeChange(changed: () => void): () => void {
   const chosen = new MutationObserver(changed)
   chosen.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] })

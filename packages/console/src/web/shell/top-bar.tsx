@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The top bar: search, the namespace filter, whether what is shown is current, the theme, and the account.
+// The top bar: search, the namespace filter, whether the page is up to date, the theme, and the account.
 
 import { useQueryClient } from "@tanstack/react-query"
 import { LogOut, Menu, Monitor, Moon, Sun } from "lucide-react"

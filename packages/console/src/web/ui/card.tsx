@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The head of a page, and cards: a titled part of a page, found by its title.
+// The header of a page, and cards: sections of a page, labelled by their titles.
 
 import { type ReactNode, useId } from "react"
 import "./card.css"
@@ -27,7 +27,7 @@ export function PageHead({ title, sub, className = "", children }: PageHeadProps
 interface CardProps {
   readonly title: string
   readonly note?: ReactNode
-  /** Without padding, for tables and lists that bring their own. */
+  /** No padding, for tables and lists that have their own. */
   readonly flush?: boolean
   readonly className?: string
   readonly children: ReactNode

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The head of a table, by the names of its columns.
+// A table header with the names of the columns.
 
 import type { ReactNode } from "react"
 
-/** On a narrow page a row is a card, and each cell says by itself what it is: base.css reads these. */
+/** On narrow pages a row is a card and each cell shows the name of its column: base.css reads it from these variables. */
 export function nameCells(head: HTMLTableSectionElement | null, columns: readonly { readonly name: string }[]): void {
   for (const [at, { name }] of columns.entries())
     head?.parentElement?.style.setProperty(`--column-${at + 1}`, JSON.stringify(name))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table that people sort by the heads of its columns: first in the column's usual direction, then in the other one, then
-// back to the order of the rows as given. Only the first rows are drawn; the search of the page finds the others.
+// A table with sortable columns. Clicking a column's header sorts by it: first in the column's usual direction, then in the
+// other one, then in the original order again. Only the first rows are drawn; the page's search finds the others.
 
 import { type ColumnDef, createSortedRowModel, rowSortingFeature, tableFeatures, useTable } from "@tanstack/react-table"
 import { ArrowDown, ArrowUp, ChevronsUpDown } from "lucide-react"
@@ -10,30 +10,30 @@ import { nameCells } from "./columns.js"
 export interface Column<T> {
   readonly name: string
   readonly cell: (row: T) => ReactNode
-  /** What the column sorts by; without it, it does not sort. */
+  /** The value that the column sorts by; a column without it is not sortable. */
   readonly by?: (row: T) => string | number | undefined
-  /** A `number` is at the right, and the largest comes first. */
+  /** A `number` column is aligned right, and sorts the largest first. */
   readonly kind?: "number" | "tight"
 }
 
 interface DataTableProps<T> {
   readonly label?: string
-  /** The first one names the row. */
+  /** The cells of the first column are row headers. */
   readonly columns: readonly Column<T>[]
   readonly rows: readonly T[]
   readonly keyOf: (row: T) => string
-  /** How many rows are drawn; all where absent. */
+  /** How many rows are drawn (default: all). */
   readonly most?: number
   readonly className?: string
 }
 
-/** TanStack's rows are records; ours are anything. */
+/** TanStack requires records as rows; the rows of this table may be of any type. */
 interface Wrapped<T> {
   readonly row: T
 }
 
 const features = tableFeatures({ rowSortingFeature, sortedRowModel: createSortedRowModel() })
-/** `web-2` is before `web-10`. */
+/** Sorts `web-2` before `web-10`. */
 const order = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" })
 
 export function DataTable<T>({ label, columns, rows, keyOf, most, className = "" }: DataTableProps<T>): ReactNode {
@@ -95,7 +95,7 @@ export function DataTable<T>({ label, columns, rows, keyOf, most, className = ""
   )
 }
 
-/** Numbers by size, everything else as text. */
+/** Compares numbers by value, everything else as text. */
 function compare(a: unknown, b: unknown): number {
   return typeof a === "number" && typeof b === "number" ? a - b : order.compare(String(a), String(b))
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A button that the user lacks the right for: disabled, with the reason and the role that helps beside it.
+// A disabled button for an action that the user has no permission for, with the reason and the role that grants it.
 
 import { type ReactNode, useId } from "react"
 
 interface DisabledButtonProps {
   readonly label: string
-  /** Why, and which role helps. */
+  /** The reason, and the role that grants the permission. */
   readonly children: ReactNode
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A list that has nothing in it: why, and what fills it.
+// An empty list: why it is empty, and what fills it.
 
 import { Inbox } from "lucide-react"
 import type { ReactNode } from "react"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What went wrong, and what to do about it.
+// An error, and what to do about it.
 
 import type { ReactNode } from "react"
 import { ApiError } from "../api/client.js"
@@ -17,7 +17,7 @@ export function Failure({ error }: { readonly error: Error }): ReactNode {
   )
 }
 
-/** The API answers unknown paths without a reason. */
+/** Whether the API does not serve the path: it answers unknown paths without a reason. */
 function isUnserved(error: Error): boolean {
   return error instanceof ApiError && error.status === 404 && error.reason === ""
 }

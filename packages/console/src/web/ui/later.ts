@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A value once it has stayed the same for a while: questions are not asked of every letter.
+// Debounces a value, so that typing does not send a query for every letter.
 
 import { useEffect, useState } from "react"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table cell with a list in it.
+// A table cell with a list.
 
 import type { ReactNode } from "react"
 
@@ -17,7 +17,7 @@ export function ListCell<T>(props: ListCellProps<T>): ReactNode {
   )
 }
 
-/** The same inside a cell. */
+/** The list alone, for use inside a cell. */
 export function CellList<T>({ of: items, keyOf, children }: ListCellProps<T>): ReactNode {
   if (items.length === 0) return <span className="hint">none</span>
   return (

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A state in words with a sign and a colour, so that colour is never the only difference. `Badge` is the same as a pill.
+// A state as text with an icon and a colour, so that colour is never the only difference. `Badge` shows the same as a pill.
 
 import { Check, ChevronsDownUp, CircleDot, TriangleAlert, X } from "lucide-react"
 import type { ComponentType, ReactNode } from "react"
 import "./mark.css"
 
-/** `good` allows, `bad` denies, `warn` widens or is in plaintext, `info` narrows. */
+/** `good`: allowed; `bad`: denied; `warn`: widens access, or plaintext; `info`: narrows access. */
 export type Tone = "good" | "bad" | "warn" | "info" | "quiet"
 
 interface MarkProps {

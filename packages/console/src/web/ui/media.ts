@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a media query matches, followed as the window changes.
+// Whether a media query matches; updated when the window changes.
 
 import { useCallback, useSyncExternalStore } from "react"
 

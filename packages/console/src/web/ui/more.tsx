@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says that a list is longer than what is shown, and where to find the rest.
+// A note that a list is longer than the part shown, and where to find the rest.
 
 import type { ReactNode } from "react"
 import { count } from "./time.js"

@@ -9,7 +9,7 @@ export function callerName(uri: string | undefined): string {
   return namespace === undefined ? (uri ?? "") : `${namespace}/${account}`
 }
 
-/** The caller of a call by its identity, or in plaintext by what is known of it. */
+/** The caller's identity, or for plaintext calls its workload or address if known. */
 export function callerOf({ caller, from, address }: Pick<ObservedCall, "caller" | "from" | "address">): string {
   return caller === undefined ? (from ?? address ?? "unknown") : callerName(caller)
 }
@@ -19,7 +19,7 @@ export function trustDomainOf(identity: string | undefined): string | undefined 
   return /^spiffe:\/\/([^/]+)\//.exec(identity ?? "")?.[1]
 }
 
-/** As policies write it. */
+/** The identity as policies write it, without `spiffe://`. */
 export function principalOf(identity: string): string {
   return identity.replace(/^spiffe:\/\//, "")
 }
@@ -35,17 +35,17 @@ const STAGES: Readonly<Record<string, string>> = {
   message: "an unreadable request",
 }
 
-/** What decided a call where no rule did. */
+/** The stage that decided a call without a rule, in words. */
 export function stageWords(stage: string | undefined): string {
   return STAGES[stage ?? ""] ?? stage ?? ""
 }
 
-/** The rule that decided a call, else the stage. */
+/** The rule that decided a call, or the stage if no rule did. */
 export function causeOf({ rule, stage }: Pick<ObservedCall, "rule" | "stage">): string {
   return rule === undefined ? stageWords(stage) : `rule ${rule.rule} of ${rule.policy}`
 }
 
-/** `app/readers[0]` as the policy and the position of its rule. */
+/** Splits `app/readers[0]` into the policy and the index of its rule. */
 export function ruleParts(rule: string | undefined): { readonly policy: string; readonly at: string } | undefined {
   const [, policy, at] = /^(.+)\[(\d+)\]$/.exec(rule ?? "") ?? []
   return policy === undefined || at === undefined ? undefined : { policy, at }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The search text of a list; it is in the address.
+// The search field of a list. Its text is in the address.
 
 import { Search } from "lucide-react"
 import type { ReactNode } from "react"
@@ -7,7 +7,7 @@ import { useSearchParameters } from "../shell/hash-location.js"
 
 const NAME = "text"
 
-/** In small letters, as it is compared. */
+/** The search text in lower case: searches ignore case. */
 export function useSearchText(): string {
   const [search] = useSearchParameters()
   return (search.get(NAME) ?? "").toLowerCase()

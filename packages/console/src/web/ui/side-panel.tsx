@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Details beside a page: opens over its right edge, takes the focus, Escape closes it, and the focus goes back.
+// A panel with details that opens over the right edge of the page and takes the focus. Escape closes it, and the focus
+// returns.
 
 import { X } from "lucide-react"
 import { type KeyboardEvent, type ReactNode, useEffect, useRef } from "react"
 import "./card.css"
 
 interface SidePanelProps {
-  /** What it is, for screen readers. */
+  /** The panel's name for screen readers. */
   readonly label: string
   readonly title: ReactNode
   readonly close: () => void
@@ -19,7 +20,7 @@ export function SidePanel({ label, title, close, children }: SidePanelProps): Re
     const before = document.activeElement
     panel.current?.focus({ preventScroll: true })
     return () => {
-      // What had the focus in the panel is gone with it. Elsewhere the focus stays where the user put it.
+      // The body has the focus if the removed panel had it. A focus elsewhere stays where the user put it.
       if (document.activeElement === document.body && before instanceof HTMLElement)
         before.focus({ preventScroll: true })
     }

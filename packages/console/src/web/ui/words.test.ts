@@ -8,7 +8,7 @@ test.each([
   ["cluster.local/ns/app/sa/web", "app/web"],
   ["spiffe://elsewhere/something", "spiffe://elsewhere/something"],
   [undefined, ""],
-])("%s is called %s", (uri, name) => {
+])("shortens identity %s to %s", (uri, name) => {
   expect(callerName(uri)).toBe(name)
 })
 
@@ -17,7 +17,7 @@ test.each([
   ["app/a[0][1]", { policy: "app/a[0]", at: "1" }],
   ["app/readers", undefined],
   [undefined, undefined],
-])("%s is a rule of %j", (rule, parts) => {
+])("splits rule %s into %j", (rule, parts) => {
   expect(ruleParts(rule)).toEqual(parts)
 })
 
@@ -25,7 +25,7 @@ test.each([
   ["transport", "the mTLS mode of the port"],
   ["unheard of", "unheard of"],
   [undefined, ""],
-])("%s is said as %s", (stage, words) => {
+])("describes stage %s as %s", (stage, words) => {
   expect(stageWords(stage)).toBe(words)
 })
 
@@ -45,6 +45,6 @@ test.each([
     },
     'GET / from p to port 80 with a: 1, 2 with the token claims {"iss":"i"}',
   ],
-])("a request in one line: %#", (witness, text) => {
+])("writes a request in one line: case %#", (witness, text) => {
   expect(witnessText(witness)).toBe(text)
 })

@@ -31,7 +31,7 @@ it("shows the pages before anything is typed", () => {
   expect(entriesFor("", known).map(({ label }) => label)).toEqual(["Overview", "Policies"])
 })
 
-it("finds workloads and policies by a part of their name", () => {
+it("finds workloads and policies by part of their name", () => {
   expect(entriesFor("payment", known).map(({ href }) => href)).toEqual([
     "/workloads/shop/payment-1",
     "/policies/AuthorizationPolicy/shop/payment-callers",

@@ -14,7 +14,7 @@ export interface Known {
   /** As `namespace/name`. */
   readonly workloads: readonly string[]
   readonly policies: readonly { readonly kind: string; readonly key: string }[]
-  /** Identities as `spiffe://…`, by the service that bears them. */
+  /** Identities as `spiffe://…`, by service. */
   readonly identities: ReadonlyMap<string, string>
 }
 
@@ -80,7 +80,7 @@ function questionsIn(text: string, { workloads, identities }: Known): readonly E
   return answers
 }
 
-/** The names meant by what is written so far, the nearest first; where none is known, what is written. */
+/** The names that start with the text, the shortest first; the text itself if there are none. */
 function likely(written: string, names: readonly string[]): readonly string[] {
   const found = names.filter(name => name.startsWith(written)).sort((a, b) => a.length - b.length || (a < b ? -1 : 1))
   return found.length === 0 ? [written] : found.slice(0, MOST_EACH)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The search box of the top bar, opened by `Ctrl K` or `/`: finds pages, workloads, policies and decisions, and takes
-// questions in words.
+// The search box of the top bar, opened with `Ctrl K` or `/`: finds pages, workloads, policies and decisions, and answers
+// questions in English.
 
 import { CornerDownLeft, Search } from "lucide-react"
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useMemo, useRef, useState } from "react"
@@ -43,7 +43,7 @@ export function Palette(): ReactNode {
   )
 }
 
-/** Where `/` is a letter. */
+/** Whether the user is typing into a field: `/` is then a letter of the text. */
 function isWriting(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
@@ -51,9 +51,9 @@ function isWriting(target: EventTarget | null): boolean {
 }
 
 interface DialogProps {
-  /** Back to where it was opened from. */
+  /** Closes the dialog and returns the focus to the control that opened it. */
   readonly close: () => void
-  /** To another page. */
+  /** Closes the dialog because another page opens. */
   readonly leave: () => void
 }
 
@@ -103,7 +103,7 @@ function Dialog({ close, leave }: DialogProps): ReactNode {
       />
       <div role="listbox" id={list} aria-label="Results" tabIndex={-1}>
         {entries.map((entry, index) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the field above it hears the keys
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the field above it handles the keys
           <div
             key={`${entry.group} ${entry.href}`}
             id={`${list}-${index}`}
