@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a policy was changed last and by whom. Empty if no history is kept, or if the user cannot read it.
+// The time and the author of the last policy change. Empty if the history is off or the user cannot read it.
 
 import type { ReactNode } from "react"
 import { Link } from "wouter"
@@ -19,7 +19,7 @@ export function useLastChange(namespace: string | undefined): Change {
     ...{ namespace, seldom: true, enabled: mayRead === true },
   })
   return {
-    // Entries of a history that is turned off are not the last changes.
+    // If the history is off, its newest entry is not the last change.
     entry: data?.history?.enabled === false ? undefined : data?.items[0]?.spec,
     isPending: mayRead !== false && isPending,
   }

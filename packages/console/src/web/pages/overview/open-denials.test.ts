@@ -13,15 +13,15 @@ const call = (fields: Partial<ObservedCall>): ObservedCall => ({
 
 test.each<readonly [string, Partial<ObservedCall>, string | undefined, boolean]>([
   ["before the change", {}, CHANGED, true],
-  ["in the moment of the change", { lastSeen: CHANGED }, CHANGED, false],
-  ["since the change", { lastSeen: "2026-01-01T12:00:01Z" }, CHANGED, false],
-  ["by many paths, which cannot be evaluated as one", { path: "/orders/{*}" }, CHANGED, false],
-  ["before anything is known of changes", {}, undefined, false],
-])("a call that was denied last %s may be allowed by now or not", (_, fields, changed, expected) => {
+  ["at the time of the change", { lastSeen: CHANGED }, CHANGED, false],
+  ["after the change", { lastSeen: "2026-01-01T12:00:01Z" }, CHANGED, false],
+  ["before the change, on a path with placeholders", { path: "/orders/{*}" }, CHANGED, false],
+  ["when no change is known", {}, undefined, false],
+])("decides whether to evaluate a call again that was last denied %s", (_, fields, changed, expected) => {
   expect(deniedBefore([call(fields)], changed)).toHaveLength(expected ? 1 : 0)
 })
 
-test("evaluates the most frequent calls only", () => {
+test("evaluates only the most frequent calls again", () => {
   const calls = Array.from({ length: 12 }, (_, count) => call({ count, path: `/${count}` }))
   expect(deniedBefore(calls, CHANGED).map(({ count }) => count)).toEqual([11, 10, 9, 8, 7, 6, 5, 4, 3, 2])
 })

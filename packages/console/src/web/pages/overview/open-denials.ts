@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leaves out denied calls that need no attention any more: they were not denied since a policy was changed last, and the
+// Leaves out denied calls that need no attention any more: they were not denied since the last policy change, and the
 // current policies allow them.
 
 import { useQueryClient } from "@tanstack/react-query"
@@ -10,13 +10,13 @@ import { useMayAsk } from "../../api/rights.js"
 import { isOneRequest, questionOf } from "../allow/denied-call.js"
 import type { Change } from "./last-change.js"
 
-/** Each costs an evaluation. */
+/** A limit, since each call costs an evaluation. */
 const MOST = 10
 const NONE: readonly object[] = []
 
 export interface OpenDenials {
   readonly calls: readonly ObservedCall[]
-  /** Whether some may turn out to need no attention. */
+  /** Whether some calls are still being evaluated, so that the list may become shorter. */
   readonly isPending: boolean
 }
 
@@ -25,7 +25,7 @@ export function useOpenDenials(calls: readonly ObservedCall[], { entry, isPendin
   useAskAgain(entry?.time)
   const candidates = mayAsk === false ? [] : deniedBefore(calls, entry?.time)
   const key = JSON.stringify(candidates.map(questionOf))
-  const questions = useMemo(() => JSON.parse(key) as readonly object[], [key]) // what was written above
+  const questions = useMemo(() => JSON.parse(key) as readonly object[], [key]) // serialized above
   const asked = useAllAsked<Explanation>("explanations", mayAsk === true ? questions : NONE)
   const allowed = new Set(candidates.filter((_, at) => asked[at]?.data?.verdict === "allow"))
   return {
@@ -34,7 +34,7 @@ export function useOpenDenials(calls: readonly ObservedCall[], { entry, isPendin
   }
 }
 
-/** Those that were denied last before a policy was changed, the most frequent first. */
+/** The calls whose last denial is older than the last policy change, the most frequent first. */
 export function deniedBefore(calls: readonly ObservedCall[], lastChange: string | undefined): readonly ObservedCall[] {
   const changed = Date.parse(lastChange ?? "")
   return calls
@@ -43,7 +43,7 @@ export function deniedBefore(calls: readonly ObservedCall[], lastChange: string 
     .slice(0, MOST)
 }
 
-/** What was explained before the change. */
+/** Discards explanations from before the last policy change. */
 function useAskAgain(lastChange: string | undefined): void {
   const queries = useQueryClient()
   const before = useRef(lastChange)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Overview: what needs attention and the action for each, then how the mesh is doing.
+// Overview: problems that need attention, each with an action, then the health of the mesh.
 
 import { type ReactNode, useMemo } from "react"
 import type { EnforcedNote, ObservedCall, ProxyReport, Readiness, TrafficNote } from "../../api/answers.js"
@@ -39,7 +39,7 @@ export function Overview(): ReactNode {
   const services = useMemo(() => new Services(pods.data ?? []), [pods.data])
   const ownDenied = (denied.data?.items ?? [])
     .map(({ spec }) => spec)
-    // A workload that is gone denies nothing any more.
+    // A deleted workload denies nothing any more.
     .filter(({ workload }) => isIn(namespace, workload) && !isGone(workload, pods.data, services))
   const lastChange = useLastChange(namespace)
   const openDenials = useOpenDenials(ownDenied, lastChange)
@@ -82,7 +82,7 @@ export function Overview(): ReactNode {
       <div className={loading ? "columns waiting" : "columns"}>
         <div>
           <Problems problems={problems} loading={loading} known={failure === undefined} />
-          {/* What is above it has no known height before. */}
+          {/* Shown once the list above has loaded, since its height is not known before. */}
           {!loading && <Traffic query={traffic} />}
         </div>
         <div>
@@ -94,7 +94,7 @@ export function Overview(): ReactNode {
   )
 }
 
-/** Whether no Pod of the workload is left, as far as all Pods are known. */
+/** Whether no Pod of the workload is left. False while not all Pods are known. */
 function isGone(workload: string, pods: readonly Pod[] | undefined, services: Services): boolean {
   if (pods === undefined || pods.length >= MOST_PODS) return false
   return services.podsOf(services.ofWorkload(workload)).length === 0

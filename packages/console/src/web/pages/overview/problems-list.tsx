@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What needs attention, or that nothing does.
+// The list of problems that need attention, or a note that there are none.
 
 import { ArrowUpRight, CircleAlert, X } from "lucide-react"
 import { lazy, type ReactNode, Suspense, useState } from "react"
@@ -13,7 +13,7 @@ import { Worded } from "../../ui/worded.js"
 import { isOneRequest } from "../allow/denied-call.js"
 import { DeniedPanel } from "../allow/denied-panel.js"
 import type { Problem } from "./problems.js"
-// Of the place that is kept for what loads later.
+// Styles the space that is reserved for previews, which load later.
 import "../allow/allow.css"
 
 const AllowPreview = lazy(() => import("../allow/allow-preview.js"))
@@ -21,24 +21,24 @@ const AllowPreview = lazy(() => import("../allow/allow-preview.js"))
 interface ProblemsProps {
   readonly problems: readonly Problem[]
   readonly loading: boolean
-  /** Whether everything could be asked. */
+  /** Whether all queries succeeded. */
   readonly known: boolean
 }
 
-/** The panel of a denied call: its explanation alone, or with the change that allows it. */
+/** The denied call that the panel explains, and whether the panel also shows the change that allows it. */
 interface Opened {
   readonly call: ObservedCall
   readonly allowing?: boolean
 }
 
 const MOST = 30
-/** Items that show their proved effect in place: each costs a proof. */
+/** How many items show the proved effect of their change in the list. Each costs a proof. */
 const PREVIEWS = 2
 const ICONS = { bad: X, warn: CircleAlert, info: ArrowUpRight } as const
 
 export function Problems({ problems, loading, known }: ProblemsProps): ReactNode {
   const [opened, open] = useState<Opened>()
-  // What loads last may come first in the list.
+  // The problem that loads last may be the first of the list.
   const isWaiting = known && loading
   const previewed = new Set(
     problems

@@ -13,35 +13,35 @@ const policy = (...conditions: readonly Condition[]): Policy => ({
 
 test.each([
   ["all is well", policy(condition("Accepted", "True"), condition("Superseded", "False")), []],
-  ["nobody has looked yet", { metadata: { name: "a" } }, []],
+  ["it has no status yet", { metadata: { name: "a" } }, []],
   ["it is superseded", policy(condition("Superseded", "True")), [["warn", "Superseded"]]],
   ["ports are not judged", policy(condition("UnjudgedPorts", "True")), [["warn", "UnjudgedPorts"]]],
   ["ports are judged", policy(condition("UnjudgedPorts", "False")), []],
   [
-    "ports are not judged and something is wrong besides",
+    "ports are not judged and another condition is bad",
     policy(condition("UnjudgedPorts", "True"), condition("Ready", "False", "Bypassable")),
     [["bad", "Bypassable"]],
   ],
-  ["it is not known", policy(condition("Enforced", "Unknown", "Waiting")), [["warn", "Waiting"]]],
+  ["a condition is Unknown", policy(condition("Enforced", "Unknown", "Waiting")), [["warn", "Waiting"]]],
   [
-    "`Ready` says again what another says",
+    "`Ready` repeats another condition",
     policy(condition("Ready", "False"), condition("Accepted", "False", "Invalid")),
     [["bad", "Invalid"]],
   ],
-])("tells of a policy where %s", (_, one, expected) => {
+])("reports the problems of a policy where %s", (_, one, expected) => {
   expect(policyProblems([one]).map(({ severity, badge }) => [severity, badge])).toEqual(expected)
 })
 
 test.each<readonly [string, Pod["status"], number]>([
   ["is ready", { conditions: [condition("Ready", "True")] }, 0],
-  ["is done", { phase: "Succeeded", conditions: [condition("Ready", "False")] }, 0],
-  ["nobody says anything about", {}, 0],
+  ["has succeeded", { phase: "Succeeded", conditions: [condition("Ready", "False")] }, 0],
+  ["has no conditions", {}, 0],
   ["is not ready", { conditions: [condition("Ready", "False", "ProxyGone")] }, 1],
-])("tells of a workload that %s", (_, status, expected) => {
+])("reports the problems of a workload that %s", (_, status, expected) => {
   expect(podProblems([{ metadata: { name: "a" }, ...(status && { status }) }])).toHaveLength(expected)
 })
 
-it("puts what hurts before what may", () => {
+it("sorts errors before warnings", () => {
   const report = { workload: "a/b", connectedAt: "", resources: 1, behind: 0, lagMs: 0, rejection: "no" }
   const problems = [
     ...policyProblems([policy(condition("Superseded", "True"))]),
@@ -58,7 +58,7 @@ const denied = (fields: Partial<ObservedCall>): ObservedCall => ({
 
 const SERVICES = { ofWorkload: (workload: string) => workload.replace(/-\d$/, "") }
 
-it("counts denied calls as a problem, by caller, called service and cause", () => {
+it("groups denied calls by caller, called service and cause", () => {
   const problems = deniedProblems(
     [
       denied({ workload: "shop/payment-1", count: 4 }),
@@ -76,10 +76,10 @@ it("counts denied calls as a problem, by caller, called service and cause", () =
   expect(problems[0]?.message).toBe("No ALLOW rule matched: `POST /charge`, `POST /refund`")
 })
 
-it("sorts what denies most first, a broken invariant before it, and plaintext last", () => {
+it("sorts a broken invariant first, then denied calls by count, and plaintext last", () => {
   const waiting = { spec: { state: "waiting", plaintext: [{ from: "a/b", address: "", count: 1 }] } }
   const problems = sorted([
-    ...plaintextProblems([waiting as unknown as Answer<Readiness>]), // the fields that are read
+    ...plaintextProblems([waiting as unknown as Answer<Readiness>]), // has the fields that the function reads
     ...policyProblems([policy(condition("Accepted", "False", "NoWorkloads"))]),
     ...deniedProblems([denied({ count: 3 }), denied({ caller: "spiffe://td/ns/shop/sa/web", count: 8 })], SERVICES),
     ...policyProblems([{ ...policy(condition("Holds", "False", "Broken")), kind: "PolicyInvariant" }]),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What needs attention now, sorted by impact, each with the one action that resolves it.
+// Problems that need attention, sorted by impact, each with the one action that resolves it.
 
 import type { Answer, ObservedCall, ProxyReport, Readiness } from "../../api/answers.js"
 import { type Condition, keyOf, type Pod, type Policy } from "../../api/objects.js"
@@ -8,18 +8,18 @@ import { trafficOf } from "../allow/denied-call.js"
 import type { Services } from "../graph/services.js"
 
 export interface Problem {
-  /** Unique among all. */
+  /** Unique among all problems. */
   readonly id: string
   readonly severity: "bad" | "warn" | "info"
-  /** Among those of one severity; more comes first. */
+  /** Sorts problems of the same severity, the largest first. */
   readonly impact: number
   readonly title: string
-  /** Beside the title, as `9 requests`. */
+  /** Shown beside the title, as `9 requests`. */
   readonly badge: string
   readonly message: string
   readonly advice: string
   readonly action: { readonly label: string; readonly href: string }
-  /** The last of the calls that were denied, where that is the problem. */
+  /** The latest denied call, if the problem is about denied calls. */
   readonly denied?: ObservedCall
 }
 
@@ -43,12 +43,12 @@ const ADVICE: Readonly<Record<string, string>> = {
     "Block UDP to injected Pods (`udp: refuse` in the chart's values), or restrict it with a NetworkPolicy.",
   ProxyGone: "Check that its proxy runs and reaches the control plane.",
 }
-/** Every other condition is good when it is True. */
+/** Conditions that are bad when True. All others are good when True. */
 const BAD_WHEN_TRUE: ReadonlySet<string> = new Set(["Superseded", "UnjudgedPorts"])
-/** Nothing is denied or allowed by mistake, but the policy does not do what it is meant for. */
+/** Reasons that only warn: nothing is wrongly denied or allowed, but the policy has no effect yet. */
 const ONLY_WARN: ReadonlySet<string> = new Set(["NoWorkloads"])
 const OTHERWISE = "Open it and read its conditions."
-/** More than any count of denied calls that people meet. */
+/** Impacts above every realistic number of denied calls. */
 const FIRST = 1_000_000_000
 const MANY = 1_000_000
 /** Certificates are renewed at half their life, so one this close to its expiry belongs to a proxy that cannot renew. */
@@ -59,7 +59,7 @@ export function policyProblems(policies: readonly Policy[]): readonly Problem[] 
     const bad = (policy.status?.conditions ?? []).filter(isBad)
     const notes = bad.filter(({ type }) => type === "UnjudgedPorts")
     const errors = bad.filter(({ type }) => type !== "UnjudgedPorts")
-    // `Ready` repeats what the other conditions say, and nothing of notes.
+    // `Ready` repeats the errors of the other conditions, but not the notes.
     const told = [...(errors.length > 1 ? errors.filter(({ type }) => type !== "Ready") : errors), ...notes]
     const [worst] = told
     if (worst === undefined) return []
@@ -129,7 +129,7 @@ export function proxyProblems(proxies: readonly Answer<ProxyReport>[], now = Dat
   })
 }
 
-/** Denied calls by caller, callee and cause. */
+/** Groups denied calls by caller, called service and cause. */
 export function deniedProblems(
   calls: readonly ObservedCall[],
   services: Pick<Services, "ofWorkload">,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proxies, those that lag first.
+// Proxies; those that lag come first.
 
 import type { UseQueryResult } from "@tanstack/react-query"
 import type { ReactNode } from "react"

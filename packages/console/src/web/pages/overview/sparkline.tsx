@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A line without axes beside a figure that says the same.
+// A line chart without axes, beside a figure with the same information.
 
 import type { ReactNode } from "react"
 

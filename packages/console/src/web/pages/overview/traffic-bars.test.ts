@@ -15,13 +15,13 @@ it("draws one denied request among a million", () => {
   expect((all[0] ?? 0) - (allowed[0] ?? 0)).toBeGreaterThan(10_000)
 })
 
-it("shows an hour, also of one minute", () => {
+it("spans an hour even with a single minute of data", () => {
   const [from, to] = hourOf(stacksOf([minute(1, 0, "2026-01-01T00:59:00Z")]))
   expect(to - from).toBe(3_600)
   expect(to * 1_000).toBe(Date.parse("2026-01-01T01:00:00Z"))
 })
 
-it("sums up, and of nothing nothing", () => {
+it("sums up minutes, to zero if there are none", () => {
   expect(sumOf([minute(1, 2), minute(3, 4)])).toEqual({ allowed: 4, denied: 6 })
   expect(sumOf([])).toEqual({ allowed: 0, denied: 0 })
 })

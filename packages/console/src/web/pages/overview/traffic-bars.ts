@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Minutes of the last hour as stacked bars: denied requests on top of allowed ones.
+// The last hour as one stacked bar per minute: denied requests on top of allowed ones.
 
 import type { TrafficMinute } from "../../api/answers.js"
 
 export const MINUTES = 60
 const MINUTE_SECONDS = 60
-/** Of the highest bar. One denied request among a million is still drawn. */
+/** The least height as a share of the highest bar, so that one denied request among a million is still visible. */
 const LEAST = 1 / 40
 
 export interface Stacks {
-  /** Where each minute begins, in seconds since 1970. */
+  /** The start of each minute, in seconds since 1970. */
   readonly times: number[]
-  /** How high the allowed part reaches, and the whole bar. */
+  /** The heights of the allowed part and of the whole bar. */
   readonly allowed: number[]
   readonly all: number[]
 }
@@ -26,7 +26,7 @@ export function stacksOf(minutes: readonly TrafficMinute[]): Stacks {
   }
 }
 
-/** From and to, in seconds since 1970: an hour that ends with the last minute. */
+/** Start and end of the hour that ends with the last minute, in seconds since 1970. */
 export function hourOf({ times }: Stacks): [number, number] {
   const end = (times.at(-1) ?? 0) + MINUTE_SECONDS
   return [end - MINUTES * MINUTE_SECONDS, end]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The chart of requests per minute. It is a canvas, so it reads its colours from elements that the stylesheet colours, and
-// draws again when the theme changes.
+// The chart of requests per minute. It is a canvas: it reads its colours from elements that the stylesheet colours, and is
+// redrawn when the theme changes.
 
 import { type ReactNode, useEffect, useRef } from "react"
 import uPlot from "uplot"
@@ -12,7 +12,7 @@ import "uplot/dist/uPlot.min.css"
 
 interface TrafficChartProps {
   readonly minutes: readonly TrafficMinute[]
-  /** Called with the place of the minute under the pointer. */
+  /** Called with the index of the minute under the pointer. */
   readonly point: (at: number | undefined) => void
 }
 
@@ -20,10 +20,10 @@ const HEIGHT = 148
 const BAR_WIDTH = 0.82
 const MOST_BAR_PX = 24
 const AXIS = { font: "11px Inter Variable", ticks: { show: false } } as const
-/** One axis label each. */
+/** The interval of the labels on the time axis. */
 const QUARTER_SECONDS = 900
 const TICK_PX = 34
-/** Half of the last label of the time axis. */
+/** Room for half of the time axis's last label. */
 const END_PX = 26
 
 export default function TrafficChart({ minutes, point }: TrafficChartProps): ReactNode {
@@ -41,7 +41,7 @@ export default function TrafficChart({ minutes, point }: TrafficChartProps): Rea
     const resized = new ResizeObserver(() => drawn.setSize({ width: at.clientWidth, height: HEIGHT }))
     resized.observe(at)
     const unsubscribe = onThemeChange(() => drawn.redraw())
-    // Text is drawn with the font of the page, which may load later.
+    // The labels use the page's font, which may load after the first drawing.
     void document.fonts.ready.then(() => drawn.redraw())
     return () => {
       unsubscribe()
@@ -63,7 +63,7 @@ export default function TrafficChart({ minutes, point }: TrafficChartProps): Rea
   )
 }
 
-/** The whole bar first: the allowed part covers it, and what stays to be seen is denied. */
+/** The whole bar comes first: the allowed part covers it, and the denied part stays visible. */
 function dataOf({ times, all, allowed }: Stacks): uPlot.AlignedData {
   return [times, all, allowed]
 }

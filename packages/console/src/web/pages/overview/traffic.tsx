@@ -21,7 +21,7 @@ export function Traffic({ query }: { readonly query: UseQueryResult<TrafficNote,
 }
 
 function Minutes({ minutes }: { readonly minutes: readonly TrafficMinute[] }): ReactNode {
-  /** When the minute under the pointer begins. */
+  /** The start of the minute under the pointer. */
   const [pointed, setPointed] = useState<string>()
   const minute = minutes.find(({ time }) => time === pointed)
   const all = sumOf(minutes)

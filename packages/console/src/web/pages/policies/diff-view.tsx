@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a change of policies would change, or did change, proved: which requests become allowed (amber, it widens) or denied
-// (blue, it narrows), each with an example, and how many recorded calls are among them.
+// The proved effect of a planned or past policy change: which requests become allowed (amber: widens access) or denied
+// (blue: narrows access), each with an example, and how many recorded calls are among them.
 
 import { type ReactNode, useMemo } from "react"
 import type { PolicyDiff } from "../../api/answers.js"
@@ -41,12 +41,12 @@ export function DiffView({ policies }: { readonly policies: readonly Policy[] })
   )
 }
 
-/** Whether the changes it lists are all there are. */
+/** Whether the diff is complete: every part of it was decided. */
 export function isDecided({ result, groups }: PolicyDiff): boolean {
   return result !== "undecided" && groups.every(({ undecided }) => undecided === undefined)
 }
 
-/** `made`: the changes were made already. */
+/** `made`: the changes are already in effect. */
 export function DiffAnswer({ diff, made = false }: { readonly diff: PolicyDiff; readonly made?: boolean }): ReactNode {
   const { result, groups, touched, gaps = [] } = diff
   const words = made ? MADE : PROPOSED

@@ -15,10 +15,10 @@ it.each<readonly [string, readonly string[], boolean]>([
     false,
   ],
   ["an undecided invariant", [`${RULE} is not decided on \`foo/a\`: the time was up`], false],
-])("with $0, all invariants hold: $2", (_, warnings, expected) => {
+])("says with $0 whether all invariants hold: $2", (_, warnings, expected) => {
   expect(allHold({ passed: true, error: undefined, causes: [], warnings })).toBe(expected)
 })
 
-it("knows of no invariant until the dry run has passed", () => {
+it("claims no invariant before the dry run has passed", () => {
   expect(allHold({ passed: false, error: undefined, causes: [], warnings: [] })).toBe(false)
 })

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server-side dry run of the text, a moment after the last keystroke.
+// A server-side dry run of the text, sent shortly after the last keystroke.
 
 import { useQuery } from "@tanstack/react-query"
 import { ApiError } from "../../api/client.js"
@@ -17,21 +17,21 @@ export interface DryRun {
 
 const PAUSE_MS = 350
 const AGAIN_MS = 3_000
-/** As the control plane words them. */
+/** Wording of the control plane's messages. */
 const NOT_DECIDED = "is not decided"
 const BROKEN = / of PolicyInvariant \S+ is broken on /
 
-/** Whether an invariant was not decided in time. */
+/** Whether the message says that an invariant was not decided in time. */
 export function isUndecided(message: string): boolean {
   return message.includes(NOT_DECIDED)
 }
 
-/** Whether an invariant is broken: another one that does not reject the change, or the one that is written down. */
+/** Whether the message says that an invariant is broken: the edited one, or another one that does not reject the change. */
 export function isBroken(message: string): boolean {
   return BROKEN.test(message)
 }
 
-/** Whether every invariant was found to hold after the change. */
+/** Whether every invariant is proved to hold after the change. */
 export function allHold({ passed, warnings }: DryRun): boolean {
   return passed && !warnings.some(warning => isUndecided(warning) || isBroken(warning))
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bar that fills as proxies enforce what was applied.
+// A progress bar: how many proxies enforce the applied version of a policy.
 
 import { useQueryClient } from "@tanstack/react-query"
 import { type ReactNode, useEffect } from "react"
@@ -13,7 +13,7 @@ export function Enforcement({ policy }: { readonly policy: Policy }): ReactNode 
   const current = enforced?.observedGeneration === generation
   const queries = useQueryClient()
   const isEnforced = current && done === all
-  // What was explained and proved before, when a policy was changed last, and that a policy still waits for proxies.
+  // Reloads explanations and proofs, policies with their status, and the last change: the cached ones are out of date.
   useEffect(() => {
     if (!isEnforced) return
     void queries.invalidateQueries({ queryKey: ["asked"] })
@@ -24,7 +24,7 @@ export function Enforcement({ policy }: { readonly policy: Policy }): ReactNode 
   return (
     <p className="enforcement">
       {current && <progress aria-label="Proxies that enforce it" value={Number(done)} max={Number(all)} />}{" "}
-      {/* The same element all the time: screen readers announce what changes in it. */}
+      {/* This element stays, since screen readers announce only changes inside an existing status element. */}
       <span role="status">
         {current
           ? `enforced by ${done} of ${all} ${all === "1" ? "proxy" : "proxies"}`

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the dry run says of a change: rejected by an invariant, rejected for another reason, that one is broken, or that all hold.
+// The result of a dry run: the change is rejected by an invariant or for another reason, it breaks an invariant, or all
+// invariants hold.
 
 import type { ReactNode } from "react"
 import { useAllPolicies } from "../../api/queries.js"
@@ -11,7 +12,7 @@ import { allHold, type DryRun, isBroken, isUndecided } from "./dry-run.js"
 
 interface InvariantVerdictProps {
   readonly dryRun: DryRun
-  /** Of the policy that changes. */
+  /** The kind of the edited policy. */
   readonly kind: string | undefined
 }
 
@@ -41,7 +42,7 @@ export function InvariantVerdict({ dryRun, kind }: InvariantVerdictProps): React
       </p>
     )
   }
-  // An invariant changes nothing that others are about, and of itself no warning says that it holds.
+  // Editing an invariant does not affect other ones, and the absence of a warning is no proof that the edited one holds.
   if (isInvariant || invariants === 0 || !allHold(dryRun)) return null
   return (
     <p>

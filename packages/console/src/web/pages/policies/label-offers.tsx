@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Labels that exist, for a selector that selects nothing.
+// Offers existing labels for a selector that selects nothing.
 
 import type { ReactNode } from "react"
 import type { NearestLabel } from "./nearest-labels.js"
@@ -31,7 +31,7 @@ export function LabelOffers({ offers, choose }: LabelOffersProps): ReactNode {
   )
 }
 
-/** The text with the label in place of the wanted one; unchanged where people wrote it in a form that is not found. */
+/** Replaces the wanted label with the existing one. The text stays as it is if it contains the label in an unknown form. */
 export function replaceLabel(text: string, { wanted, label }: NearestLabel): string {
   const [key = "", value = ""] = wanted.split(/=(.*)/s)
   const [newKey = "", newValue = ""] = label.split(/=(.*)/s)

@@ -21,8 +21,8 @@ test.each([
   ["without a selector", policy("shop")],
   ["with an empty selector", policy("shop", {})],
   ["that selects a workload", policy("shop", { app: "cart", tier: "front" })],
-  ["of the root namespace that selects one elsewhere", policy("root", { app: "ledger" })],
-])("a policy %s needs no other labels", (_, one) => {
+  ["of the root namespace that selects a workload of another namespace", policy("root", { app: "ledger" })],
+])("offers no labels for a policy %s", (_, one) => {
   expect(nearestLabels(one, pods, "root")).toBeUndefined()
 })
 

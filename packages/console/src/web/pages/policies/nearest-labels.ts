@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A policy that selects no workload, and the labels it may have meant.
+// Suggests existing labels for a policy whose selector selects no workload.
 
 import { keyOf, type Pod, type Policy } from "../../api/objects.js"
 
 export interface NearestLabel {
-  /** In the selector, as `app=chekout`. */
+  /** The label in the selector, as `app=chekout`. */
   readonly wanted: string
   /** A label that exists, as `app=checkout`, and a workload that has it. */
   readonly label: string
@@ -13,7 +13,7 @@ export interface NearestLabel {
 
 const MOST = 3
 
-/** Undefined where the policy has no selector or selects something; empty where the namespace has no labels to offer. */
+/** Undefined if the policy has no selector or selects a workload; empty if the namespace has no labels to offer. */
 export function nearestLabels(
   policy: Policy,
   pods: readonly Pod[],
@@ -34,7 +34,7 @@ export function nearestLabels(
     for (const pod of candidates) {
       for (const [name, text] of Object.entries(pod.metadata.labels ?? {})) {
         const label = `${name}=${text}`
-        // A label of another key is further away than any value of the same key.
+        // Every value of the same key is nearer than a label with another key.
         const distance = distanceOf(text, value) + (name === key ? 0 : 100 + distanceOf(name, key))
         if (!found.has(label)) found.set(label, { label, workload: keyOf(pod), distance })
       }
@@ -47,12 +47,12 @@ export function nearestLabels(
 }
 
 function selectorOf({ spec }: Policy): Readonly<Record<string, string>> | undefined {
-  const { matchLabels } = (spec?.selector ?? {}) as { readonly matchLabels?: unknown } // what people write
+  const { matchLabels } = (spec?.selector ?? {}) as { readonly matchLabels?: unknown } // user input
   if (typeof matchLabels !== "object" || matchLabels === null) return undefined
   return Object.fromEntries(Object.entries(matchLabels).map(([key, value]) => [key, String(value)]))
 }
 
-/** Levenshtein's: how many letters to add, remove or change. */
+/** The Levenshtein distance: how many letters to add, remove or change. */
 function distanceOf(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, at) => at)
   for (let index = 0; index < one.length; index++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A new policy from a template, with a namespace and a label that exist.
+// A new policy from a template, filled in with an existing namespace and label.
 
 import { type ReactNode, useMemo, useState } from "react"
 import type { Pod } from "../../api/objects.js"
@@ -15,7 +15,7 @@ import { fitted, TEMPLATES } from "./templates.js"
 export default function NewPolicy(): ReactNode {
   const trustDomain = useTrustDomain()
   const pods = usePods()
-  // The text must not change while the user edits it.
+  // Waits for both, since the text must not change while the user edits it.
   if (trustDomain === undefined || pods.isPending) return <Skeleton />
   return <Beginning trustDomain={trustDomain} pods={pods.data ?? []} />
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A policy's text with errors at their lines, the proved effect of the change, and Apply. Without the right to write, the
-// text is read-only.
+// The text of a policy with errors at their lines, the proved effect of the change, and Apply. The text is read-only for
+// users who may not write it.
 
 import { useQueryClient } from "@tanstack/react-query"
 import { type ReactNode, useState } from "react"
@@ -27,7 +27,7 @@ import "./policy-editor.css"
 
 interface PolicyEditorProps {
   readonly text: string
-  /** What is stored; absent for a new one. */
+  /** The stored policy; undefined for a new one. */
   readonly stored?: Policy
 }
 
@@ -39,7 +39,7 @@ export function PolicyEditor({ text: initial, stored }: PolicyEditorProps): Reac
   const version = stored && versionOf(stored.metadata)
   const [base, setBase] = useState({ text: initial, version })
   const [text, setText] = useState(initial)
-  /** The text that the editor was given last. */
+  /** The last text that was passed to the editor. */
   const [given, setGiven] = useState({ text: initial })
   const overtaken = version !== base.version
   if (overtaken && text === base.text) {
@@ -62,7 +62,7 @@ export function PolicyEditor({ text: initial, stored }: PolicyEditorProps): Reac
     try {
       const saved = await save(names, policy, stored, false)
       setWarnings(saved.warnings)
-      // Queries that are under way would answer with the state before.
+      // A running query could still return the old state.
       await queries.cancelQueries({ queryKey: ["policy"] })
       if (stored !== undefined) {
         queries.setQueryData(policyKey(names, saved.value), saved.value)
@@ -87,7 +87,7 @@ export function PolicyEditor({ text: initial, stored }: PolicyEditorProps): Reac
     <section aria-label="Text" className="editor">
       <YamlEditor
         given={given}
-        // Text typed before the cluster has said who may write is kept.
+        // Writable until the permissions are known, so that text typed meanwhile is kept.
         readOnly={stored !== undefined && mayWrite === false}
         errors={errors}
         kind={policy?.kind}
@@ -96,7 +96,7 @@ export function PolicyEditor({ text: initial, stored }: PolicyEditorProps): Reac
       <Card
         title="Effect of this change"
         className="beside"
-        // At the top, where it stays when the effect below it grows.
+        // The button is at the top, where it does not move when the effect below it grows.
         note={
           mayWrite && (
             <button

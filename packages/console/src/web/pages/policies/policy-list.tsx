@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All policies by kind: what each does, its state, and how often its rules matched.
+// All policies by kind: the effect of each, its state, and how often its rules matched.
 
 import type { ReactNode } from "react"
 import { Link } from "wouter"
@@ -20,7 +20,7 @@ import { Worded } from "../../ui/worded.js"
 import { isBad } from "../overview/problems.js"
 import { TemplateLinks } from "./template-links.js"
 
-/** Of each kind. */
+/** The number of policies shown per kind. */
 const MOST = 200
 
 export function PolicyList(): ReactNode {
@@ -35,7 +35,7 @@ export function PolicyList(): ReactNode {
       <div className="bar">
         <SearchField label="Search" />
       </div>
-      {/* Together, or each would move those below it. */}
+      {/* All kinds appear at once: each would otherwise move the ones below it. */}
       {uses.isPending || kinds.some(({ query }) => query.isPending) ? (
         <Skeleton />
       ) : (
@@ -117,7 +117,7 @@ export function PolicyState({ policy }: { readonly policy: Policy }): ReactNode 
   )
 }
 
-/** The condition that says most. */
+/** The most informative condition. */
 function saidOf(policy: Policy): Condition | undefined {
   const conditions = policy.status?.conditions ?? []
   return conditionOf(policy, "Ready") ?? conditionOf(policy, "Holds") ?? conditions.find(isBad) ?? conditions[0]

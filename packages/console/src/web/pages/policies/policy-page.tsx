@@ -61,7 +61,7 @@ export default function PolicyPage({ kind, namespace, name }: PolicyPageProps): 
   )
 }
 
-/** As people write it: without what the cluster adds. */
+/** The policy as users write it, without the fields that the cluster adds. */
 function textOf({ apiVersion, kind, metadata, spec }: Policy): string {
   const { name, namespace, labels, annotations = {} } = metadata
   const own = Object.entries(annotations).filter(([key]) => !key.startsWith("kubectl.kubernetes.io/"))
@@ -76,7 +76,7 @@ function textOf({ apiVersion, kind, metadata, spec }: Policy): string {
 
 function Delete({ path }: { readonly path: string }): ReactNode {
   const [asking, setAsking] = useState(false)
-  /** Whether a button took the place of the one that had the focus. */
+  /** Whether a button has replaced the one that had the focus. */
   const isSwitched = useRef(false)
   const focusIfSwitched = (button: HTMLButtonElement | null): void => {
     if (isSwitched.current) button?.focus()

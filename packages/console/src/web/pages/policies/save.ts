@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stores a policy, or dry-runs that: creates it, or replaces the version that was read, so that a concurrent change by
-// another user is noticed. A status that the control plane writes is no such change.
+// Creates or replaces a policy, or does a dry run of that. It replaces only the version that was read, so that a concurrent
+// change by another user is noticed. Status updates of the control plane do not count as such a change.
 
 import { ApiError, api, apiWithWarnings, type Names } from "../../api/client.js"
 import { kindNamed, pathOf } from "../../api/kinds.js"

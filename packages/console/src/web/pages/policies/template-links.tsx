@@ -4,11 +4,11 @@ import { Link } from "wouter"
 import { TEMPLATES } from "./templates.js"
 
 interface TemplateLinksProps {
-  /** A namespace, everywhere (""), or nowhere (null) if the user cannot create policies; undefined until that is known. */
+  /** Where the user may create policies: a namespace, everywhere (""), or nowhere (null). Undefined until it is known. */
   readonly where: string | null | undefined
 }
 
-/** New policies by purpose. */
+/** Links to the templates for new policies, by purpose. */
 export function TemplateLinks({ where }: TemplateLinksProps): ReactNode {
   const reason = useId()
   const isKnown = where !== undefined

@@ -7,19 +7,19 @@ import { fitted, TEMPLATES } from "./templates.js"
 
 const names = meshNames()
 
-test.each(TEMPLATES)("the beginning for “$title” is a policy that would be taken as it is", ({ text }) => {
+test.each(TEMPLATES)("template “$title” is a valid policy", ({ text }) => {
   const { errors } = validate(parse(text({ ...names, answersGroup: "answers.merlon.dev" }, "corp.example")), names)
   expect(errors).toEqual([])
 })
 
-test("the beginning for one caller names an identity of this mesh", () => {
+test("the template for one caller contains an identity of this mesh", () => {
   const [text] = TEMPLATES.filter(({ id }) => id === "allow-one").map(template =>
     template.text({ ...names, answersGroup: "answers.merlon.dev" }, "corp.example"),
   )
   expect(text).toContain("principals:\n              - corp.example/ns/default/sa/caller")
 })
 
-test("a template has the ports of a workload and the identity of another one, nearest first", () => {
+test("fills in the ports of a workload and the identity of another one, from the same namespace if possible", () => {
   const pod = (namespace: string, name: string, ...ports: readonly number[]) => ({
     metadata: { name, namespace, labels: { app: name } },
     spec: {
@@ -36,10 +36,10 @@ test("a template has the ports of a workload and the identity of another one, ne
 })
 
 test.each([
-  ["the namespace that is chosen, with a label there", "shop", "namespace: shop\napp: cart"],
+  ["the chosen namespace and a label of it", "shop", "namespace: shop\napp: cart"],
   ["a namespace that has workloads", undefined, "namespace: app\napp: web"],
-  ["a namespace without workloads, with the example", "empty", "namespace: empty\napp: web"],
-])("a template has %s", (_, namespace, expected) => {
+  ["a namespace without workloads and the example label", "empty", "namespace: empty\napp: web"],
+])("fills in %s", (_, namespace, expected) => {
   const pod = (where: string, app: string) => ({ metadata: { name: "a", namespace: where, labels: { app } } })
   const pods = [pod("shop", "cart"), pod("app", "api"), pod("app", "web")]
   expect(fitted("namespace: default\napp: web", pods, namespace)).toBe(expected)

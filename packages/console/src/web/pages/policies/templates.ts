@@ -13,7 +13,7 @@ export interface Template {
 
 const LABEL = "app: web"
 const CALLER = "ns/default/sa/caller"
-/** Without them a DENY rule about HTTP denies everything on ports for TCP. */
+/** Without `ports`, a DENY rule with HTTP conditions denies everything on TCP ports. */
 const PORTS = 'ports: ["8080"]'
 const SELECTOR = `  selector:
     matchLabels:
@@ -30,7 +30,7 @@ spec:
 ${spec.replace("TRUST-DOMAIN", trustDomain)}`
 }
 
-/** Of the workloads with one label. */
+/** An AuthorizationPolicy for the workloads with one label. */
 function authorization(action: "ALLOW" | "DENY", rule: string): Template["text"] {
   return security("AuthorizationPolicy", `${SELECTOR}  action: ${action}\n  rules:\n${rule}`)
 }
@@ -112,8 +112,8 @@ export const TEMPLATES: readonly Template[] = [
 ]
 
 /**
- * A template's text with the namespace, else one that has workloads, and with what exists there: the label and the ports of
- * a workload, and the identity of another one as the caller.
+ * Fills in a template: the namespace, or else one that has workloads, the label and the ports of a workload there, and the
+ * identity of another workload as the caller.
  */
 export function fitted(text: string, pods: readonly Pod[], namespace: string | undefined): string {
   const where = namespace ?? pods.flatMap(pod => pod.metadata.namespace ?? []).sort()[0]

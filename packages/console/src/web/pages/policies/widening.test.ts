@@ -10,6 +10,6 @@ it.each([
   ["allow", "custom", false],
   ["custom", "custom", false],
   ["allow", "unauthenticated", false],
-])("from %s to %s: widens %s", (from, to, expected) => {
+])("decides whether a change from %s to %s widens access: %s", (from, to, expected) => {
   expect(isWider({ from, to })).toBe(expected)
 })

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a change of outcome widens what is allowed.
+// Whether a change of the outcome widens access.
 
-/** An external authorizer (`custom`) denies some of what it decides, so it allows less than `allow` and more than a denial. */
+/** An external authorizer (`custom`) may deny requests, so it allows less than `allow` and more than a denial. */
 export function isWider({ from, to }: { readonly from: string; readonly to: string }): boolean {
   return to === "allow" || (to === "custom" && from !== "allow" && from !== "custom")
 }
