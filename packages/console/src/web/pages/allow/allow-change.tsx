@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allow a denied request: the smallest change as a diff, its proved effect, the verdict of the invariants, and Apply, then
-// the proxies that enforce it.
+// Allows a denied request: shows the smallest change as a diff, its proved effect, the verdict of the invariants, and Apply.
+// After that it shows how many proxies enforce the change.
 
 import { useQueries, useQuery, useQueryClient } from "@tanstack/react-query"
 import { type ReactNode, useState } from "react"
@@ -153,7 +153,7 @@ function Applied({ policy }: { readonly policy: Policy }): ReactNode {
   )
 }
 
-/** Beside the stored policy, so that nothing changes but what is reported. */
+/** A copy in shadow mode beside the stored policy: it changes reports, but allows and denies nothing. */
 function shadowOf(policy: Policy): Policy {
   const { name, namespace } = policy.metadata
   return {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The smallest change that allows a denied call, and its proved effect, in a few lines. Shown where it is one policy that
-// changes; "Allow this…" has the rest.
+// The smallest change that allows a denied call, and its proved effect, in a few lines. It is shown if the change edits a
+// single policy; "Allow this…" handles the other cases.
 
 import { useQuery } from "@tanstack/react-query"
 import { type ReactNode, useMemo } from "react"

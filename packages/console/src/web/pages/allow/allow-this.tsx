@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The button that shows the smallest change that allows a denied call, and then that change. It stays once it was shown: after
-// it was applied, the explanation names none any more.
+// A button that shows the smallest change that allows a denied call, and the change once it is shown. The change stays on
+// the page after it is applied, though the explanation no longer contains it then.
 
 import { lazy, type ReactNode, Suspense, useState } from "react"
 import { Skeleton } from "../../ui/loaded.js"
 import type { Edit } from "./apply-edits.js"
 
-// It brings YAML.
+// Loaded when needed, since it depends on the YAML library.
 const AllowChange = lazy(() => import("./allow-change.js"))
 
 interface AllowThisProps {
   readonly change: readonly Edit[]
-  /** Whether it shows the change at once. */
+  /** Whether to show the change immediately, without the button. */
   readonly atOnce?: boolean
 }
 

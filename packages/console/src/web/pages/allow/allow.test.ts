@@ -12,30 +12,30 @@ const policy: Policy = {
 const edit = (at: string, change: string, value: string) => ({ at, change, value, policy: "shop/callers" })
 
 describe("edits of a policy", () => {
-  it("add a value to a list and leave the policy itself alone", () => {
+  it("add a value to a list without modifying the original policy", () => {
     const next = withEdits(policy, [edit("spec.rules[0].from[0].source.principals", "add", "b")])
     expect(next.spec).toEqual({ rules: [{ from: [{ source: { principals: ["a", "b"], notPrincipals: ["z"] } }] }] })
     expect(policy.spec).toEqual({ rules: [{ from: [{ source: { principals: ["a"], notPrincipals: ["z"] } }] }] })
   })
 
-  it("remove the last value with its field", () => {
+  it("remove a field with its last value", () => {
     const next = withEdits(policy, [edit("spec.rules[0].from[0].source.notPrincipals", "remove", "z")])
     expect(next.spec).toEqual({ rules: [{ from: [{ source: { principals: ["a"] } }] }] })
   })
 
-  it("make what is missing on the way", () => {
+  it("create missing fields of the path", () => {
     const next = withEdits(policy, [edit("spec.rules[0].to[0].operation.notPaths", "add", "/x")])
     expect(next.spec?.rules).toMatchObject([{ to: [{ operation: { notPaths: ["/x"] } }] }])
   })
 
-  it("reach no prototype", () => {
+  it("cannot change an object's prototype", () => {
     withEdits(policy, [edit("__proto__.polluted", "add", "x"), edit("spec.__proto__.polluted", "add", "x")])
     expect({}).not.toHaveProperty("polluted")
   })
 })
 
-describe("a diff of lines", () => {
-  it("shows what comes and goes with two lines around it", () => {
+describe("a line diff", () => {
+  it("shows added and removed lines with two lines of context", () => {
     const lines = lineDiff("a\nb\nc\nd\ne\nf\ng\n", "a\nb\nc\nd\nX\nf\ng\n").map(({ sign, text }) => sign + text)
     expect(lines).toEqual([" c", " d", "-e", "+X", " f", " g"])
   })

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A policy with the edits that an explanation proposes: values added to or removed from lists, as
-// `spec.rules[0].from[0].source.principals`.
+// Applies the edits that an explanation proposes to a policy. Edits add values to lists, such as
+// `spec.rules[0].from[0].source.principals`, or remove values from them.
 
 import type { Explanation } from "../../api/answers.js"
 import type { Policy } from "../../api/objects.js"
@@ -11,10 +11,10 @@ interface Holder {
   [step: string | number]: unknown
 }
 
-/** Explanations change policies of this kind alone. */
+/** The only kind of policy that explanations propose to change. */
 export const CHANGED_KIND = "AuthorizationPolicy"
 
-/** Without what the cluster adds. */
+/** The policy without the fields that the cluster adds. */
 export function asWritten({ apiVersion, metadata, spec = {} }: Policy): Policy {
   const { name, namespace, labels, annotations } = metadata
   return {
@@ -34,9 +34,9 @@ export function withEdits(policy: Policy, edits: readonly Edit[]): Policy {
 function applyEdit(policy: Policy, { at, change, value }: Edit): void {
   const steps = [...at.matchAll(/([A-Za-z]+)|\[(\d+)\]/g)].map(([, name, index]) => name ?? Number(index))
   const last = steps.pop()
-  // Names come from the control plane; one that reached an object's prototype would not be a field of a policy.
+  // Field names come from the control plane. A policy has no field `__proto__`, and it would reach an object's prototype.
   if (last === undefined || steps.includes("__proto__") || last === "__proto__") return
-  let place = policy as unknown as Holder // a copy of JSON
+  let place = policy as unknown as Holder // a copy of parsed JSON
   for (const [index, step] of steps.entries()) {
     place[step] ??= typeof (steps[index + 1] ?? last) === "number" ? [] : {}
     place = place[step] as Holder

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lines of a policy that a change adds and removes, with some around them.
+// The lines of a policy that a change adds and removes, with some lines of context.
 
 import type { ReactNode } from "react"
 import { stringify } from "yaml"
@@ -13,7 +13,7 @@ export function ChangedLines({ from, to }: { readonly from: Policy; readonly to:
   return (
     <pre className="lines">
       {lines.map(({ sign, text }, at) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: lines of one diff have no other name
+        // biome-ignore lint/suspicious/noArrayIndexKey: lines of one diff have no other key
         <span key={at} className={sign === "+" ? "added" : sign === "-" ? "removed" : ""}>
           {sign} {text.slice(indent)}
           {"\n"}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A denied call as it is recorded: whether it stands for one request, and where others like it are.
+// A recorded denied call: whether it stands for a single request, and the link to similar calls.
 
 import type { ObservedCall } from "../../api/answers.js"
 import { principalOf } from "../../ui/names.js"
@@ -9,7 +9,7 @@ export function isOneRequest({ path, method, address }: ObservedCall): boolean {
   return method !== undefined && isLiteral(path ?? "") && address !== "*"
 }
 
-/** What `explanations` is asked about it. */
+/** The `explanations` request for the call. */
 export function questionOf({ workload, caller, address, method, path }: ObservedCall): object {
   return {
     workload,
@@ -20,7 +20,7 @@ export function questionOf({ workload, caller, address, method, path }: Observed
   }
 }
 
-/** The page with the denied calls like it. */
+/** The link to the Traffic page, filtered by similar denied calls. */
 export function trafficOf({ workload, path }: ObservedCall): string {
   const like = path === undefined || !isLiteral(path) ? {} : { path }
   return `/traffic?${new URLSearchParams({ verdict: "deny", workload: `${workload}*`, ...like }).toString()}`

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A denied call from the overview or the map: why, and the change that allows it.
+// The panel for a denied call of the overview or the map: why it is denied, and the change that allows it.
 
 import { type ReactNode, useMemo } from "react"
 import { Link } from "wouter"
@@ -15,12 +15,12 @@ import { questionOf, trafficOf } from "./denied-call.js"
 
 interface DeniedPanelProps {
   readonly call: ObservedCall
-  /** Whether it shows the change at once. */
+  /** Whether to show the change immediately. */
   readonly allowing?: boolean
   readonly close: () => void
 }
 
-/** The explanation of a recorded call, with the policies as they are now. */
+/** The explanation of a recorded call, evaluated with the current policies. */
 export function useExplanation(call: ObservedCall) {
   const mayAsk = useMayAsk("explanations")
   const question = useMemo(() => questionOf(call), [call])

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two texts as one list of lines: those that stay, those that go, those that come. Far from any change, lines are left out.
+// A line diff of two texts: unchanged, removed and added lines. Unchanged lines far from any change are left out.
 
 export interface DiffLine {
   readonly sign: " " | "+" | "-"
@@ -15,7 +15,7 @@ export function lineDiff(before: string, after: string): readonly DiffLine[] {
   return lines.filter((_, at) => changed.some(place => Math.abs(place - at) <= AROUND))
 }
 
-/** How many lines the rests from each pair of places have in common, in order. */
+/** For each pair of positions, the length of the longest common subsequence of the lines from there on. */
 function common(one: readonly string[], other: readonly string[]): readonly (readonly number[])[] {
   const table: number[][] = Array.from({ length: one.length + 1 }, () => new Array<number>(other.length + 1).fill(0))
   for (let a = one.length - 1; a >= 0; a--) {

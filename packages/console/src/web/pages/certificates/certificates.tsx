@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Certificates of workloads, those that expire next first, and the signing keys of token issuers.
+// Certificates of workloads, those that expire next first, and the key sets of token issuers.
 
 import type { ReactNode } from "react"
 import { Link } from "wouter"

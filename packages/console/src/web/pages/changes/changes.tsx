@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes: who changed policies in a period, what each change newly allowed and denied, and all of them as one difference.
+// Changes: who changed policies in a period, what each change newly allowed and denied, and the net effect of all changes.
 
 import { type ReactNode, useMemo } from "react"
 import type { HistoryEntry, HistoryNote } from "../../api/answers.js"
@@ -54,7 +54,7 @@ function Readable({ namespace, enabled }: ReadableProps): ReactNode {
   const until = search.get("until")
   const begun = Date.parse(history?.since ?? "")
   const newest = changes.data?.items[0]?.metadata.name
-  // Not of each moment: the question would be another one each time. A change makes it a new one.
+  // Computed once and again after each policy change: with the current time, every rendering would send a new query.
   // biome-ignore lint/correctness/useExhaustiveDependencies: see above
   const period = useMemo(
     () => periodOf(since, until, Date.now(), Number.isFinite(begun) ? begun : undefined),
@@ -88,7 +88,7 @@ function Readable({ namespace, enabled }: ReadableProps): ReactNode {
             )}
           </Loaded>
         </Card>
-        {/* Below the history on a narrow page, which has no known height before. */}
+        {/* Shown once the history has loaded: on a narrow page it is below it, whose height is not known before. */}
         {changes.data !== undefined && history?.enabled !== false && <Compared period={period} namespace={namespace} />}
       </div>
     </>

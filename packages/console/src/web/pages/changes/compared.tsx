@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All changes of a period as one proved difference: changes that were made and undone in between do not show.
+// The proved net effect of all changes of a period: it omits changes that were reverted within the period.
 
 import { type ReactNode, useMemo } from "react"
 import type { PolicyDiff } from "../../api/answers.js"

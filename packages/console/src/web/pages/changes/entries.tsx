@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes on a time line, by day: who, when, which policy, and its proved effect.
+// Changes on a timeline, by day: the user, the time, the policy, and the proved effect.
 
 import { Minus, Pencil, Plus } from "lucide-react"
 import type { ReactNode } from "react"
@@ -19,9 +19,9 @@ const day = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric"
 interface EntriesProps {
   /** Newest first. */
   readonly entries: readonly HistoryEntry[]
-  /** All that are known, newest first. */
+  /** All known entries, newest first. */
   readonly newest: readonly HistoryEntry[]
-  /** How many there are outside the period. */
+  /** The number of entries outside the period. */
   readonly outside: number
   readonly isSearched: boolean
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the period: a length of time until now, or two moments. It is in the address.
+// Selects the period: a time span until now, or a start and an end. The period is in the address.
 
 import type { ReactNode } from "react"
 import { useSearchParameters } from "../../shell/hash-location.js"

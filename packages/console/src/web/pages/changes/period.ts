@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The period that the Changes page is about, as its address says it: `since=24h`, or two moments. Times are in milliseconds.
+// The period of the Changes page, from its address: `since=24h`, or a start and an end. Times are in milliseconds.
 
 export const SPANS = [
   { value: "1h", label: "Last hour", ms: 3_600_000 },
@@ -11,13 +11,13 @@ export const USUAL = "24h"
 
 export interface Period {
   readonly from: number
-  /** Now where absent. */
+  /** The end; undefined for a period until now. */
   readonly to?: number
-  /** It was asked for from an earlier moment on, of which nothing is known. */
+  /** Whether the requested period begins before the history does. */
   readonly isCut: boolean
 }
 
-/** `begun` is when the history began; nothing can be said of earlier moments. */
+/** `begun` is the start of the history; nothing is known about earlier times. */
 export function periodOf(since: string | null, until: string | null, now: number, begun = 0): Period {
   const asked = Date.parse(since ?? "")
   const span = SPANS.find(({ value }) => value === (since ?? USUAL)) ?? SPANS[1]
@@ -35,13 +35,13 @@ export function isWithin({ from, to = Number.POSITIVE_INFINITY }: Period, time: 
   return at >= from && at <= to
 }
 
-/** As a field for a local date and time takes it, to the second. */
+/** The value for a `datetime-local` field, to the second. */
 export function localValue(time: number): string {
   const zoned = new Date(time - new Date(time).getTimezoneOffset() * 60_000)
   return zoned.toISOString().slice(0, 19)
 }
 
-/** What such a field says, for the address; undefined where it is empty or half written. */
+/** The time in such a field, for the address; undefined if the field is empty or incomplete. */
 export function addressValue(local: string): string | undefined {
   const time = Date.parse(local)
   return Number.isFinite(time) ? new Date(time).toISOString() : undefined

@@ -23,6 +23,6 @@ it("groups entries by local day, in their order", () => {
   ])
 })
 
-it("knows which policies still exist by their newest entry", () => {
+it("finds the policies that still exist by their newest entry", () => {
   expect([...currentPolicies(NEWEST_FIRST)]).toEqual(["AuthorizationPolicy/foo/again"])
 })

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entries of the history by day of the reader's time zone, and which of their policies still exist.
+// Entries of the history by day in the browser's time zone, and which of their policies still exist.
 
 import type { HistoryEntry } from "../../api/answers.js"
 
 export interface Day {
-  /** Its first moment, in milliseconds. */
+  /** Midnight at the start of the day, in milliseconds. */
   readonly start: number
   readonly entries: readonly HistoryEntry[]
 }
 
-/** In the order of the entries. */
+/** Groups entries by day and keeps their order. */
 export function byDay(entries: readonly HistoryEntry[]): readonly Day[] {
   const days = new Map<number, HistoryEntry[]>()
   for (const entry of entries) {
@@ -25,7 +25,7 @@ export function policyPath({ kind, namespace, name }: Pick<HistoryEntry, "kind" 
   return `${kind}/${namespace}/${name}`
 }
 
-/** Paths of policies whose newest entry did not delete them; entries are newest first. */
+/** The paths of policies whose newest entry is not a deletion. The entries are sorted, newest first. */
 export function currentPolicies(newest: readonly HistoryEntry[]): ReadonlySet<string> {
   const last = new Map<string, HistoryEntry>()
   for (const entry of newest) if (!last.has(policyPath(entry))) last.set(policyPath(entry), entry)

@@ -14,16 +14,16 @@ it("reads repeated filters and exclusions", () => {
   ])
 })
 
-it("reads nothing from what is empty or unknown", () => {
+it("ignores empty and unknown filters", () => {
   expect(wantedIn(search("path=&not-caller=&colour=red"))).toEqual([])
 })
 
-it("asks the API for what it has read, whatever signs are in it", () => {
+it("encodes special characters in the query to the API", () => {
   const wanted = [path("/a&b=c d%"), path("*", true)]
   expect(wantedIn(search(queryOf(wanted)))).toEqual(wanted)
 })
 
-it("adds a filter once, and takes away that one alone", () => {
+it("adds a filter once, and removes only that one", () => {
   const to = search("path=/a&other=1")
   add(to, path("/b"))
   add(to, path("/b"))

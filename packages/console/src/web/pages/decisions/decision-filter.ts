@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The filters in the address: `verdict`, `workload`, `caller`, `policy` and `path`, each with a `not-` form, `*` for any text.
-// The answers API takes the same, so the stream comes filtered.
+// The filters in the address: `verdict`, `workload`, `caller`, `policy` and `path`, each with a `not-` form. `*` matches any
+// text. The answers API takes the same parameters and filters the stream.
 
 export const TRAITS = ["verdict", "workload", "caller", "policy", "path"] as const
 export type Trait = (typeof TRAITS)[number]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ten thousand rows of which only the visible ones are drawn. One row has the focus; arrows, Home, End and the page keys move
-// it, Enter opens it, `f` filters by its path and `x` excludes it. The focused row stays in place while new rows come in.
+// A table of up to ten thousand decisions that draws only the visible rows. One row has the focus: arrows, Home, End and the
+// page keys move it, Enter opens the row, `f` filters by its path and `x` excludes it. It stays in place when rows arrive.
 
-// biome-ignore-all lint/a11y/useSemanticElements: a real table cannot leave out the rows that are out of sight
+// biome-ignore-all lint/a11y/useSemanticElements: a real table cannot leave out rows outside the viewport
 
 import { useVirtualizer } from "@tanstack/react-virtual"
 import { Fragment, type KeyboardEvent, type ReactNode, type RefObject, useLayoutEffect, useRef, useState } from "react"
@@ -28,7 +28,7 @@ const PAGE_ROWS = 15
 const HEADS = ["Time", "Verdict", "Caller", "Workload", "Method", "Path", "Decided by"]
 
 export function DecisionTable({ decisions, pane, chosen, choose, change }: DecisionTableProps): ReactNode {
-  /** Absent while following the newest. */
+  /** Undefined while the table follows the newest decision. */
   const [focused, setFocused] = useState<Answer<Decision>>()
   const rowPx = useMedia(NARROW.window) ? NARROW.rowPx : ROW_PX
   const rows = useVirtualizer({
@@ -37,14 +37,14 @@ export function DecisionTable({ decisions, pane, chosen, choose, change }: Decis
     estimateSize: () => rowPx,
     overscan: 12,
   })
-  // biome-ignore lint/correctness/useExhaustiveDependencies: known sizes are of the former height
+  // biome-ignore lint/correctness/useExhaustiveDependencies: sizes measured for the former row height are wrong
   useLayoutEffect(() => rows.measure(), [rows, rowPx])
   const at = placeOf(focused, decisions)
   const before = useRef({ row: focused ?? decisions[0], at })
   useLayoutEffect(() => {
     const { row, at: was } = before.current
     const { current } = pane
-    // Who stands at the top and looks at no row follows the newest.
+    // The table follows the newest decision if it is scrolled to the top and no row has the focus.
     const holds = focused === undefined ? (current?.scrollTop ?? 0) > 0 : row === focused
     if (current !== null && holds) current.scrollTop += (placeOf(row, decisions) - was) * rowPx
     before.current = { row: focused ?? decisions[0], at }
@@ -122,16 +122,16 @@ export function DecisionTable({ decisions, pane, chosen, choose, change }: Decis
   )
 }
 
-/** The first where it is gone: left out by a filter, or pushed out by newer ones. */
+/** The index of the row; 0 if a filter removed it or newer rows displaced it. */
 function placeOf(row: Answer<Decision> | undefined, decisions: readonly Answer<Decision>[]): number {
   if (row === undefined) return 0
   const found = decisions.indexOf(row)
-  // After a new beginning the same decision is another object.
+  // After a reconnect the same decision is another object.
   const place = found >= 0 ? found : decisions.findIndex(({ metadata }) => metadata.name === row.metadata.name)
   return Math.max(place, 0)
 }
 
-/** Who comes in plaintext has shown no identity. */
+/** The caller's identity, or its address in plaintext. */
 function Caller({ peer, source }: Decision): ReactNode {
   if (peer !== undefined) return callerName(peer)
   return (
@@ -164,7 +164,7 @@ function Row({ decision: { spec }, index, start, focused, open, choose }: RowPro
     spec.rule ?? stageWords(spec.stage),
   ]
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the grid around it hears the keys
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the grid around it handles the keys
     <div
       role="row"
       id={`decision-${index}`}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traffic: what proxies decide, live, filtered by what is in the address; a row opens its explanation beside the list.
+// Traffic: live decisions of the proxies, filtered by the address. A row opens its explanation beside the list.
 
 import { useQuery } from "@tanstack/react-query"
 import { type ReactNode, useRef, useState } from "react"
@@ -21,7 +21,7 @@ import { FilterBar } from "./filter-bar.js"
 import { useLiveDecisions } from "./live-decisions.js"
 import "./decisions.css"
 
-/** A decision by its id, or the beginning of one among those that are shown. */
+/** Finds a decision by its id, or a shown decision by the start of its id. */
 function useDecisionNamed(id: string, decisions: readonly Answer<Decision>[]) {
   const { names } = useSession()
   const shown = id === "" ? undefined : decisions.find(({ spec }) => spec.id?.startsWith(id) === true)
@@ -48,7 +48,7 @@ export function Decisions(): ReactNode {
   const close = (): void => {
     setChosen(undefined)
     if (id !== "") change(to => to.delete("id"))
-    // Back to where it was opened from.
+    // The focus returns to the table, where the panel was opened.
     table.current?.focus()
   }
   return (
@@ -56,7 +56,7 @@ export function Decisions(): ReactNode {
       <PageHead title="Traffic" sub="Every decision of every proxy, as it is made." />
       <FilterBar
         {...{ wanted, decisions, change }}
-        // First in the row, where an open side panel does not cover it.
+        // The button comes first in the row, where an open side panel does not cover it.
         before={
           <button type="button" aria-pressed={paused} onClick={() => setPaused(!paused)}>
             Pause

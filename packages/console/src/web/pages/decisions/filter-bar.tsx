@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One search box for all filters, with completion, and the filters in force, each with a button that removes it.
+// One search box for all filters, with completion, and the active filters, each with a button that removes it.
 
 import { Search, X } from "lucide-react"
 import { type KeyboardEvent, type ReactNode, useId, useState } from "react"
@@ -62,7 +62,7 @@ function FilterBox({ decisions, add }: FilterBoxProps): ReactNode {
   const id = useId()
   const [text, setText] = useState("")
   const [open, setOpen] = useState(false)
-  /** The completion in hand; none until an arrow key takes one. */
+  /** The index of the selected completion; -1 until an arrow key selects one. */
   const [at, setAt] = useState(-1)
   const completions = open ? completionsOf(text, knownValues(decisions)) : []
   const { wanted, unknown } = typedFilters(text)
@@ -72,7 +72,7 @@ function FilterBox({ decisions, add }: FilterBoxProps): ReactNode {
     setAt(-1)
   }
   const take = (completion: string): void => {
-    // A field waits for its value; a whole filter is added.
+    // After a field name the user types the value; a complete filter is added.
     if (completion.endsWith(":")) type(completion)
     else submit(completion)
   }
@@ -118,7 +118,7 @@ function FilterBox({ decisions, add }: FilterBoxProps): ReactNode {
       />
       <div role="listbox" id={`${id}-list`} aria-label="Completions" hidden={completions.length === 0}>
         {completions.map((completion, index) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the box hears the keys
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the search box handles the keys
           <div
             role="option"
             key={completion}

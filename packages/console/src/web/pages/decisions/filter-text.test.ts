@@ -23,7 +23,7 @@ test.each([
   expect(typedFilters(text)).toEqual({ wanted, unknown: [] })
 })
 
-it("reads several filters at once, and names words that are no field", () => {
+it("reads several filters at once, and reports unknown fields", () => {
   expect(typedFilters("verdict:deny caller:shop/* colour:red")).toEqual({
     wanted: [
       { trait: "verdict", not: false, pattern: "deny" },
@@ -33,7 +33,7 @@ it("reads several filters at once, and names words that are no field", () => {
   })
 })
 
-it("completes fields, and values from the traffic shown", () => {
+it("completes fields, and values of the shown traffic", () => {
   expect(completionsOf("ver", known)).toEqual(["verdict:"])
   expect(completionsOf("verdict:deny caller:", known)).toEqual([
     "verdict:deny caller:shop/cart",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What people type into the search box of Traffic: `verdict:deny caller:shop/* -path:/health`. A word without a field is a
-// path, or a workload where it is written like one. Completions come from the traffic that is shown.
+// The syntax of Traffic's search box: `verdict:deny caller:shop/* -path:/health`. A word without a field is a path, or a
+// workload if it looks like one. Completions come from the shown traffic.
 
 import type { Answer, Decision } from "../../api/answers.js"
 import { callerName } from "../../ui/names.js"
@@ -56,7 +56,7 @@ export function knownValues(decisions: readonly Answer<Decision>[]): KnownValues
   }
 }
 
-/** Whole texts that the last word of `text` may become. */
+/** Completions of the last word of `text`, each as the whole text. */
 export function completionsOf(text: string, known: KnownValues): readonly string[] {
   const start = text.replace(/\S*$/, "")
   const word = text.slice(start.length)

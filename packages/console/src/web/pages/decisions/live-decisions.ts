@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decisions as they are made, newest first: those that proxies remember, then new ones. New ones are collected for a moment,
-// so that a hundred per second redraw the page a few times per second.
+// Live decisions, newest first: those that the proxies remember, then new ones. New decisions are batched, so that a hundred
+// per second redraw the page only a few times per second.
 
 import { useQueryClient } from "@tanstack/react-query"
 import { useEffect, useState } from "react"
@@ -18,7 +18,7 @@ export interface LiveDecisions {
   readonly leftOut: number
   readonly error: Error | undefined
   readonly live: boolean
-  /** Until the first answer to these filters. */
+  /** True until the first response for these filters. */
   readonly loading: boolean
 }
 
@@ -39,7 +39,7 @@ const GATHER_MS = 250
 const AGAIN_MS = 2_000
 const NOTHING: Known = { decisions: [], leftOut: 0, error: undefined, live: false, query: "" }
 
-/** `paused` begins when the first answer is shown: until then there is nothing to hold. */
+/** `paused` takes effect with the first response: before it, there is nothing to pause. */
 export function useLiveDecisions(query: string, paused: boolean, namespace?: string): LiveDecisions {
   const { names } = useSession()
   const queries = useQueryClient()
@@ -48,7 +48,7 @@ export function useLiveDecisions(query: string, paused: boolean, namespace?: str
   const asked = `${namespace ?? ""} ${query}`
   const isHeld = paused && state.query === asked
   useEffect(() => {
-    // Nobody looks; what is decided meanwhile is asked for when somebody does.
+    // The page shows nothing new while it is paused or hidden. Decisions made meanwhile are loaded afterwards.
     if (isHeld || hidden) return
     const ended = new AbortController()
     const base = answersPath(names, "decisions", namespace)
@@ -98,7 +98,7 @@ export function useLiveDecisions(query: string, paused: boolean, namespace?: str
           setState(known => ({ ...known, error: failure, live: false }))
           const status = failure instanceof ApiError ? failure.status : 500
           if (status === 401) void queries.invalidateQueries({ queryKey: ["session"] })
-          // A rejected or unknown request stays so. A rate limit is retried.
+          // A rejection and a 404 are final. A rate limit is retried.
           if (status < 500 && status !== 429) return
         }
         await new Promise(resolve => setTimeout(resolve, AGAIN_MS))
@@ -113,7 +113,7 @@ export function useLiveDecisions(query: string, paused: boolean, namespace?: str
   return { ...state, loading: state.query !== asked }
 }
 
-/** What was told earlier and would not be told again: proxies remember less than is shown. */
+/** Known decisions that the new response does not contain: proxies remember fewer decisions than the page shows. */
 function before(known: Known, query: string, told: ReadonlySet<string>): readonly Answer<Decision>[] {
   return known.query === query ? known.decisions.filter(({ metadata }) => !told.has(metadata.name)) : []
 }

@@ -16,7 +16,7 @@ const EDGES = [
 it.each([
   ["shop/payment", "mTLS", 9],
   ["web/page", "plaintext", 0],
-  // Also what is denied inside of it, which no drawn edge shows.
+  // Includes calls denied inside the namespace, which no drawn edge shows.
   [`${COLLAPSED}shop`, "2 services · mTLS", 11],
   [`${COLLAPSED}web`, "1 service · plaintext", 0],
 ])("says of %s: %s, %i denied", (id, about, denied) => {

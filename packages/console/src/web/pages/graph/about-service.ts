@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a node of the map says of itself: how many Pods a service has or how many services a collapsed namespace, how its
-// callers come, and how many calls it denied.
+// The label of a node on the map: the number of Pods of a service or of services in a collapsed namespace, the transport of
+// incoming calls, and the number of denied calls.
 
 import { COLLAPSED, type Edge, namespaceOf } from "./edges.js"
 import type { Services } from "./services.js"
 
-/** `edges` are between services, also where the namespace is collapsed. */
+/** `edges` are between services, even if the namespace is collapsed. */
 export function aboutService(id: string, services: Services, edges: readonly Edge[]): string {
   const incoming = incomingOf(id, edges)
   const transport = incoming.length === 0 ? undefined : incoming.every(({ isMtls }) => isMtls) ? "mTLS" : "plaintext"
@@ -19,7 +19,7 @@ export function deniedAt(id: string, edges: readonly Edge[]): number {
   return incomingOf(id, edges).reduce((sum, { denied }) => sum + denied, 0)
 }
 
-/** Of a collapsed namespace, also the calls inside of it, which are not drawn. */
+/** For a collapsed namespace, this includes the calls inside it, which are not drawn. */
 function incomingOf(id: string, edges: readonly Edge[]): readonly Edge[] {
   return edges.filter(({ to }) => to === id || COLLAPSED + namespaceOf(to) === id)
 }

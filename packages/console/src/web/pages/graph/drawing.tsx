@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The map as a picture. Screen readers and keyboards have the table below it, which says the same.
+// The drawing of the map. The table below it has the same content for users of screen readers and keyboards.
 
 import {
   Background,
@@ -24,15 +24,15 @@ export interface DrawingProps {
   readonly edges: readonly Edge[]
   readonly rate: (edge: Edge) => Rate | undefined
   readonly centre: string | undefined
-  /** Below the name of a service, as `2 pods · mTLS`. */
+  /** The text below the name of a service, as `2 pods · mTLS`. */
   readonly about: (service: string) => string
-  /** How many calls a node denied. */
+  /** The number of calls that a node denied. */
   readonly denied: (service: string) => number
   readonly openService: (service: string) => void
   readonly openEdge: (edge: Edge) => void
-  /** Collapses a namespace or opens it again. */
+  /** Collapses or expands a namespace. */
   readonly toggle: (namespace: string) => void
-  /** Top to bottom and without buttons, inside a card. */
+  /** For use inside a card: drawn top to bottom, without buttons. */
   readonly compact?: boolean
 }
 
@@ -45,17 +45,17 @@ interface ServiceData extends Record<string, unknown> {
 
 const AROUND = 40
 const LEAST_HEIGHT = 260
-/** Of the buttons, which no service is to be behind. */
+/** The height of the buttons. No service is drawn behind them. */
 const ZOOM_HEIGHT = 44
 const FIT = { maxZoom: 1.15, padding: { x: 0.04, top: 0.03, bottom: `${ZOOM_HEIGHT}px` } } as const
 const COMPACT_FIT = { maxZoom: 1.15, padding: 0.03 }
-/** Windows in which a chain of calls from left to right would be too small to read. */
+/** In narrower windows, calls drawn from left to right would be too small to read. */
 const NARROW = "(max-width: 1023.98px)"
-/** Letters of a path on an edge; the panel has it whole. */
+/** The maximum length of a path on an edge; the side panel shows the whole path. */
 const MOST_PATH = 24
 const LABEL_PADDING: [number, number] = [7, 3]
 const MOST_HEIGHT = 720
-/** As the card that it is in (graph.css). */
+/** The height of the card around it (graph.css). */
 const COMPACT_HEIGHT = 430
 
 export default function Drawing(props: DrawingProps): ReactNode {
@@ -101,7 +101,7 @@ function Picture(props: DrawingProps): ReactNode {
   const brief = direction === "TB"
   const [hovered, setHovered] = useState<string>()
   const shape = edges.map(({ from, to }) => `${from} ${to}`).join("\n")
-  // biome-ignore lint/correctness/useExhaustiveDependencies: places depend on who calls whom, not on how often
+  // biome-ignore lint/correctness/useExhaustiveDependencies: positions depend on which services call each other, not on the counts
   const layout = useMemo(() => layoutOf(edges, direction, brief ? shortLabel : wideLabel), [shape, direction])
   const near = useMemo(() => {
     if (hovered === undefined) return undefined
@@ -170,7 +170,7 @@ function Picture(props: DrawingProps): ReactNode {
   )
 }
 
-/** A layout that is wider than the window is drawn smaller. */
+/** The height on the page: a layout wider than the window is scaled down. */
 function heightOf({ width, height }: Layout): number {
   return Math.max(LEAST_HEIGHT, height * Math.min(1, (window.innerWidth - AROUND) / width) + AROUND + ZOOM_HEIGHT)
 }
@@ -197,7 +197,7 @@ function nameOf(id: string): string {
   return id.startsWith(COLLAPSED) ? id.slice(COLLAPSED.length) : id.replace(/^[^/]*\//, "")
 }
 
-/** What the layout leaves room for: rates come later and must not move anything. */
+/** The label that the layout reserves space for: rates arrive later and must not move anything. */
 function wideLabel(edge: Edge): string {
   return labelOf(edge, undefined) || "000/min"
 }

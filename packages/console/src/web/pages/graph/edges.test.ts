@@ -11,7 +11,7 @@ const LATE = "2026-01-02T00:00:00.000Z"
 function call(fields: Partial<ObservedCall>): ObservedCall {
   const seen = { firstSeen: EARLY, lastSeen: EARLY, count: 1 }
   const shape = { workload: "foo/httpbin", port: 80, protocol: "http", tls: false, verdict: "allow", stage: "default" }
-  return { ...shape, ...seen, ...fields } as ObservedCall // the fields that are read
+  return { ...shape, ...seen, ...fields } as ObservedCall // has the fields that the functions read
 }
 
 const pod = (key: string, account: string, app?: string): Pod => {
@@ -23,7 +23,7 @@ const mtls = { caller: identity("app", "consumer"), tls: true }
 const services = new Services([pod("app/consumer-1", "consumer"), pod("foo/httpbin-6d4-x", "httpbin")])
 
 describe("an edge", () => {
-  it("sums up calls by verdict and transport, whatever name the caller had", () => {
+  it("sums up calls by verdict and transport, with the caller's identity or its workload", () => {
     const calls = [
       call({ ...mtls, count: 3 }),
       call({ ...mtls, count: 2, verdict: "deny" }),
@@ -37,7 +37,7 @@ describe("an edge", () => {
     ])
   })
 
-  it("is what its last call was, in either direction", () => {
+  it("has the transport of its last call", () => {
     const before = call({ from: "app/consumer-1" })
     expect(edgesOf([before, call({ ...mtls, lastSeen: LATE })], services)).toMatchObject([
       { isMtls: true, plaintextUntil: EARLY },
@@ -45,12 +45,12 @@ describe("an edge", () => {
     expect(edgesOf([call({ ...mtls }), { ...before, lastSeen: LATE }], services)).toMatchObject([{ isMtls: false }])
   })
 
-  it("begins outside the mesh where only an address is known, or nothing", () => {
+  it("starts outside the mesh if the caller has neither an identity nor a known workload", () => {
     expect(edgesOf([call({ address: "10.0.0.1" }), call({})], services).map(({ from }) => from)).toEqual([OUTSIDE])
   })
 })
 
-it("joins a chain of calls: a workload is the node its identity calls from", () => {
+it("joins a chain of calls: a workload and its identity are one node", () => {
   const chain = [
     call({ workload: "shop/cart-1", tls: true, caller: identity("shop", "frontend") }),
     call({ workload: "shop/payment-7f-z", tls: true, caller: identity("shop", "cart") }),
@@ -70,7 +70,7 @@ test.each([
   expect(services.ofWorkload(workload)).toBe(service)
 })
 
-it("tells Pods of the default account apart by their label, and one alone by its identity", () => {
+it("distinguishes services of the default account by label, and maps the identity of a single one to it", () => {
   const shared = new Services([
     pod("a/x-1", "default", "x"),
     pod("a/y-1", "default", "y"),
@@ -81,7 +81,7 @@ it("tells Pods of the default account apart by their label, and one alone by its
   expect(shared.ofCaller({ caller: identity("b", "default") })).toBe("b/z")
 })
 
-it("shows a namespace or one service with its neighbours, and no name that only begins alike", () => {
+it("shows a namespace or one service with its neighbours, but no namespace with the same prefix", () => {
   const edge = (from: string, to: string) => edgesOf([call({ workload: to, from })], new Services([]))
   const edges = [...edge("a/x", "b/y"), ...edge("b/y", "c/z"), ...edge("ab/x", "c/z")]
   expect(neighbours(edges, "b/y")).toEqual(edges.slice(0, 2))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who called whom, as edges between services, and which of them concern a place.
+// Recorded calls as edges between services, and the edges of one service or namespace.
 
 import type { Destination, ObservedCall } from "../../api/answers.js"
 import type { Services } from "./services.js"
@@ -10,11 +10,11 @@ export interface Edge {
   readonly allowed: number
   readonly denied: number
   readonly plaintext: number
-  /** When the last came in plaintext; absent where none did. */
+  /** The time of the last plaintext call; undefined if there was none. */
   readonly plaintextUntil?: string
-  /** Whether the last call used mutual TLS, whatever came before. */
+  /** Whether the last call used mutual TLS. */
   readonly isMtls: boolean
-  /** The latest first. */
+  /** Recorded calls, the latest first. */
   readonly calls: readonly ObservedCall[]
 }
 
@@ -45,7 +45,7 @@ function edgeOf({ from, to, calls }: Pick<Edge, "from" | "to" | "calls">): Edge 
   }
 }
 
-/** Times of one format are in the order of their texts; none is before all. */
+/** The latest time; empty if there are no calls. Times of the same format sort as strings. */
 function latest(calls: readonly ObservedCall[]): string {
   return (
     calls
@@ -64,7 +64,7 @@ function isAt(name: string, place: string): boolean {
   return name === place || (!place.includes("/") && namespaceOf(name) === place)
 }
 
-/** Calls that no other proxy reported: to a destination without one, outside the mesh, or without an answer. */
+/** Calls that only the caller's proxy reported: to a destination without a proxy, outside the mesh, or failed. */
 export function unseenByOthers(
   destinations: readonly Destination[],
   place: string | undefined,
@@ -85,7 +85,7 @@ export function namespaceOf(service: string): string {
 
 export const COLLAPSED = "namespace:"
 
-/** With all services of these namespaces as one node each; calls inside of one are not drawn. */
+/** Draws each of these namespaces as one node, without the calls inside it. */
 export function collapsed(edges: readonly Edge[], namespaces: ReadonlySet<string>): readonly Edge[] {
   const nameOf = (service: string): string => {
     const namespace = namespaceOf(service)

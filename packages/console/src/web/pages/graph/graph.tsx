@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Map: one node per service, grouped by namespace, laid out along the calls, with a table that says the same. Services and
-// edges open side panels; large meshes start with collapsed namespaces.
+// Map: one node per service, grouped by namespace and laid out along the calls, and a table with the same content. Services
+// and edges open side panels; large meshes start with collapsed namespaces.
 
 import { lazy, type ReactNode, Suspense, useMemo, useRef, useState } from "react"
 import { Link, useRoute } from "wouter"
@@ -70,7 +70,7 @@ export function Graph(): ReactNode {
       </div>
       <Loaded query={calls}>
         {({ items }) => (
-          // Around everything below the drawing, which would move when it comes.
+          // Also waits with the content below the drawing, which would move when the drawing appears.
           <Suspense fallback={<Skeleton />}>
             <Observed
               edges={edgesOf(
@@ -93,7 +93,7 @@ export function Graph(): ReactNode {
 interface ObservedProps {
   readonly edges: readonly Edge[]
   readonly services: Services
-  /** When they were reported. */
+  /** When the edges were reported. */
   readonly at: number
   readonly place: string | undefined
 }
@@ -105,7 +105,7 @@ function Observed({ edges, services, at, place }: ObservedProps): ReactNode {
   history.current = remembered(history.current, edges, at)
   const rate = (edge: Edge): Rate | undefined => rateOf(history.current, edgeKey(edge))
   const [opened, setOpened] = useState<Opened>()
-  /** Namespaces that were collapsed or opened by hand. */
+  /** Namespaces that the user collapsed or expanded. */
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set())
   const wanted = useSearchText()
   const found = (place === undefined ? edges : neighbours(edges, place)).filter(({ from, to }) =>

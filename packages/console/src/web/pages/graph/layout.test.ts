@@ -11,7 +11,7 @@ const overlap = (a: Box, b: Box): boolean =>
 const overlaps = (boxes: readonly Box[]): readonly string[] =>
   boxes.flatMap((a, at) => boxes.slice(at + 1).flatMap(b => (overlap(a, b) ? [`${a.id} ${b.id}`] : [])))
 
-it("draws a shop along its calls, each service right of its callers", () => {
+it("draws each service to the right of its callers", () => {
   const calls = [
     ["outside the mesh", "shop/frontend"],
     ["shop/frontend", "shop/cart"],
@@ -31,7 +31,7 @@ it("draws a shop along its calls, each service right of its callers", () => {
   expect(overlaps(services)).toEqual([])
 })
 
-it("continues a long chain of namespaces in the next row, and lets nothing overlap", () => {
+it("wraps a long chain of namespaces into rows, without overlaps", () => {
   const ring = Array.from({ length: 20 }, (_, at) =>
     edge(`${COLLAPSED}team-${at}`, `${COLLAPSED}team-${(at + 1) % 20}`),
   )
@@ -47,7 +47,7 @@ it("continues a long chain of namespaces in the next row, and lets nothing overl
   expect(overlaps([...namespaces, ...services.filter(({ id }) => id.startsWith(COLLAPSED))])).toEqual([])
 })
 
-it("leads no edge behind a service of the namespace it enters", () => {
+it("draws no edge behind a service of the namespace that it enters", () => {
   const calls = [
     edge("outside the mesh", "app/web"),
     edge("app/consumer", "app/web"),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places of services along the calls, each namespace together in a box of its own. Where that would be too wide to read, the
-// services inside each box are placed first and the boxes then in rows. Labels of edges get the room they need, so that none
-// covers a service.
+// Lays out services along their calls, with one box per namespace. If the result would be too wide to read, each box is laid
+// out first, and then the boxes are arranged in rows. The layout reserves space for the labels of edges, so that none covers
+// a service.
 
 import dagre from "@dagrejs/dagre"
 import { COLLAPSED, type Edge, namespaceOf } from "./edges.js"
@@ -21,15 +21,15 @@ export interface Layout {
   readonly height: number
 }
 
-/** Left to right, or top to bottom where there is little width. */
+/** Left to right, or top to bottom if there is little width. */
 export type Direction = "LR" | "TB"
 
 export const NODE = { width: 140, height: 48 }
-/** Of a letter of an edge's label, in its small type. */
+/** The width of a letter in the small font of edge labels. */
 const LETTER_PX = 6.2
 const LABEL_HEIGHT = 20
 const GAPS = { LR: { ranksep: 30, nodesep: 30 }, TB: { ranksep: 44, nodesep: 36 } } as const
-/** A wider map is too small to read in a window of ordinary size. */
+/** A wider map would be too small to read in a window of ordinary size. */
 const MOST_WIDTH = { LR: 1_500, TB: 640 } as const
 const ROW_GAP = { x: 72, y: 56 }
 const PADDING = { x: 20, top: 34, bottom: 18 }
@@ -47,9 +47,9 @@ interface Line {
   readonly label: string
 }
 
-/** A service of its own, or a namespace with its services. */
+/** A single node, or a namespace with its services. */
 interface Block extends Sized {
-  /** From the corner of the block. */
+  /** Positions relative to the block's top left corner. */
   readonly services: readonly Box[]
 }
 
@@ -97,7 +97,7 @@ function layoutInRows(ids: readonly string[], lines: readonly Line[], direction:
   return { services, namespaces: placed.filter(isNamespace), ...extentOf(placed) }
 }
 
-/** Namespaces that are collapsed and callers outside the mesh stand alone. */
+/** The block that a node belongs to. Collapsed namespaces and callers outside the mesh are blocks of one node. */
 function blockOf(id: string): string {
   return id.startsWith(COLLAPSED) || namespaceOf(id) === "" ? id : namespaceOf(id)
 }
@@ -116,7 +116,7 @@ function together(id: string, own: readonly string[], lines: readonly Line[], di
   return { id, services, width: width + PADDING.x, height: height + PADDING.bottom }
 }
 
-/** `groupOf` keeps nodes of one group together. */
+/** Lays out nodes along the lines, and keeps nodes with the same `groupOf` together. */
 function placesOf(
   nodes: readonly Sized[],
   lines: readonly Line[],
@@ -144,7 +144,7 @@ function placesOf(
   })
 }
 
-/** As they are where they fit; otherwise in their order, row after row, with room for the labels between neighbours. */
+/** Returns boxes that fit unchanged. Others are put into rows in their order, with space for labels between neighbours. */
 function inRows(boxes: readonly Box[], lines: readonly Line[], most: number): readonly Box[] {
   if (extentOf(boxes).width <= most) return boxes
   const labels = new Map(

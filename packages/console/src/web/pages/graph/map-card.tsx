@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The map on the overview: the calls of the last hour, small enough to be read at a glance. A click opens the map there.
+// The map on the overview: the calls of the last hour, small enough to read at a glance. A click opens the map page.
 
 import { lazy, type ReactNode, Suspense, useMemo } from "react"
 import { Link, useLocation } from "wouter"
@@ -16,9 +16,9 @@ import "./graph.css"
 
 const Drawing = lazy(() => import("./drawing.js"))
 
-/** With more services, each namespace is one node; of more namespaces, those that matter most. */
+/** With more services, each namespace is one node, and only the most important nodes are drawn. */
 const MANY = 12
-/** Also one below the other they are large enough to be read. */
+/** The number of nodes drawn then: few enough to be readable even in a single column. */
 const FOREMOST = 6
 const NO_RATE = (): undefined => undefined
 
@@ -58,7 +58,7 @@ export function MapCard({ namespace }: { readonly namespace: string | undefined 
             <Suspense fallback={<Skeleton />}>
               <Drawing
                 compact
-                // Drawn anew for other services, to fit into the card.
+                // A new key for other services redraws the map, so that it fits into the card.
                 key={[...namesOf(edges)].join()}
                 edges={edges}
                 rate={NO_RATE}
@@ -81,7 +81,7 @@ function namesOf(edges: readonly Edge[]): ReadonlySet<string> {
   return new Set(edges.flatMap(({ from, to }) => [from, to]))
 }
 
-/** As many as fit: first those with denied calls, then those in plaintext, then the busiest. */
+/** The most important edges that fit: first those with denied calls, then those in plaintext, then the busiest. */
 function foremost(edges: readonly Edge[]): readonly Edge[] {
   const byImpact = [...edges].sort(
     (a, b) => b.denied - a.denied || Number(a.isMtls) - Number(b.isMtls) || b.allowed - a.allowed,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the map cannot show: calls that only the caller's own proxy saw. Nothing is shown without the right to list them, or
-// where the control plane is older.
+// Calls that the map cannot show, since only the caller's proxy reported them. Shows nothing if the user may not list them,
+// or if an older control plane does not serve them.
 
 import type { ReactNode } from "react"
 import type { Destination } from "../../api/answers.js"

@@ -11,14 +11,14 @@ function told(...counts: readonly (readonly [at: number, edges: readonly Edge[]]
   return counts.reduce<History>((history, [at, edges]) => remembered(history, edges, at), [])
 }
 
-it("knows no rate from one count, from the same one told twice, or from a few seconds", () => {
+it("returns no rate for a single count, a repeated one, or a span of a few seconds", () => {
   expect(rateOf(told(), "a b")).toBeUndefined()
   expect(rateOf(told([0, [edge(5)]]), "a b")).toBeUndefined()
   expect(rateOf(told([0, [edge(5)]], [0, [edge(5)]]), "a b")).toBeUndefined()
   expect(rateOf(told([0, [edge(5)]], [3_000, [edge(25)]]), "a b")).toBeUndefined()
 })
 
-it("is how many came since, by the minute", () => {
+it("is the increase per minute", () => {
   expect(rateOf(told([0, [edge(5, 1)]], [30_000, [edge(15, 2)]]), "a b")).toEqual({ allowed: 20, denied: 2 })
 })
 
@@ -26,11 +26,11 @@ it("counts a new edge from zero", () => {
   expect(rateOf(told([0, []], [60_000, [edge(3)]]), "a b")).toEqual({ allowed: 3, denied: 0 })
 })
 
-it("does not go below nothing when old calls fall out of the count", () => {
+it("does not go below zero when old calls fall out of the count", () => {
   expect(rateOf(told([0, [edge(9)]], [60_000, [edge(4)]]), "a b")).toEqual({ allowed: 0, denied: 0 })
 })
 
-it("forgets what was told before the last minute", () => {
+it("forgets counts from before the last minute", () => {
   const history = told([0, [edge(0)]], [60_000, [edge(600)]], [120_000, [edge(606)]], [180_000, [edge(612)]])
   expect(rateOf(history, "a b")).toEqual({ allowed: 6, denied: 0 })
   expect(history.length).toBeLessThanOrEqual(3)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How often an edge is called, from successive counts while the page is visible.
+// The request rate of an edge, from successive counts while the page is visible.
 
 import type { Edge } from "./edges.js"
 
-/** Counts at a time, in milliseconds. */
+/** The counts at one time, in milliseconds. */
 interface Told {
   readonly at: number
   readonly edges: ReadonlyMap<string, Pick<Edge, "allowed" | "denied">>
@@ -18,13 +18,13 @@ export interface Rate {
 }
 
 const SPAN_MS = 60_000
-/** Proxies report their counts every few seconds: over a shorter span, a rate could be several times too high. */
+/** Proxies report their counts every few seconds: a rate over a shorter span could be several times too high. */
 const LEAST_SPAN_MS = 15_000
 const MINUTE_MS = 60_000
 
 export const edgeKey = ({ from, to }: Pick<Edge, "from" | "to">): string => `${from} ${to}`
 
-/** What was told before this span is forgotten, but for the last of it, from which the span counts. */
+/** Older counts are dropped, except for the last one, which is the start of the span. */
 export function remembered(history: History, edges: readonly Edge[], at: number): History {
   if (history.at(-1)?.at === at) return history
   const young = history.findIndex(told => told.at > at - SPAN_MS)
@@ -32,13 +32,13 @@ export function remembered(history: History, edges: readonly Edge[], at: number)
   return [...kept, { at, edges: new Map(edges.map(edge => [edgeKey(edge), edge])) }]
 }
 
-/** Undefined until it was counted for long enough. */
+/** Undefined until the counts cover a long enough span. */
 export function rateOf(history: History, key: string): Rate | undefined {
   const [first, last] = [history[0], history.at(-1)]
   if (first === undefined || last === undefined || last.at - first.at < LEAST_SPAN_MS) return undefined
   const [before, now] = [first.edges.get(key), last.edges.get(key)]
   const minutes = (last.at - first.at) / MINUTE_MS
-  // What is older than the page looks back falls out of a count, which then goes down.
+  // Calls older than the page's time range fall out of a count, so it can decrease.
   const per = (name: keyof Rate): number => Math.max(0, (now?.[name] ?? 0) - (before?.[name] ?? 0)) / minutes
   return { allowed: per("allowed"), denied: per("denied") }
 }

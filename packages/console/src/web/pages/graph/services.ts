@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which service a Pod, a workload or an identity belongs to: to people these are one thing. A service has the name of its
-// service account; Pods that share the account `default` are told apart by their `app` label.
+// Maps Pods, workloads and identities to services: users think of them as one thing. A service has the name of its service
+// account; Pods that share the account `default` are distinguished by their `app` label.
 
 import type { ObservedCall } from "../../api/answers.js"
 import { keyOf, type Pod } from "../../api/objects.js"
@@ -19,7 +19,7 @@ export function serviceOf(pod: Pod | undefined): string | undefined {
 }
 
 export class Services {
-  /** By the names of Pods and of what may run them. */
+  /** Services by the names of their Pods and of the Pods' possible owners. */
   readonly #byWorkload = new Map<string, string>()
   readonly #byShared = new Map<string, Set<string>>()
   readonly #pods = new Map<string, Pod[]>()
@@ -34,7 +34,7 @@ export class Services {
       this.#byShared.set(namespace, (this.#byShared.get(namespace) ?? new Set<string>()).add(service))
     }
     for (const pod of pods) {
-      // A Deployment's Pods are called `NAME-HASH-ID`; a whole name comes before such a guess.
+      // A Deployment's Pods are named `NAME-HASH-ID`. An exact name has priority over a name guessed from that.
       for (const name of [stem(keyOf(pod)), stem(stem(keyOf(pod)))]) {
         if (!this.#byWorkload.has(name)) this.#byWorkload.set(name, serviceOf(pod) ?? "")
       }
@@ -45,7 +45,7 @@ export class Services {
     return this.#pods.get(service) ?? []
   }
 
-  /** Its own name where no Pod of it is known any more. */
+  /** The service of a workload; the workload itself if none of its Pods is known any more. */
   ofWorkload(workload: string): string {
     return this.#byWorkload.get(workload) ?? workload
   }

@@ -50,7 +50,7 @@ export function Invariants(): ReactNode {
           </Loaded>
         </Card>
       )}
-      {/* What is above it has no known height before. */}
+      {/* Shown once the verdicts above have loaded, since their height is not known before. */}
       <div hidden={kind?.query.isPending}>
         <Findings />
       </div>

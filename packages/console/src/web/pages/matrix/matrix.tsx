@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Access: what identities can reach, proved, next to what they called.
+// Access: the workloads that identities can reach, proved, next to the calls that they made.
 
 import type { ReactNode } from "react"
 import type { Answer, ObservedCall, WorkloadReport } from "../../api/answers.js"

@@ -13,24 +13,24 @@ const way = (workload: string, fields: Partial<Way> = {}): Way => ({
 const proved = (...ways: readonly Way[]): Ways => ({ result: "proved", ways, undecided: [] })
 
 test.each<readonly [string, Ways | undefined, string | undefined]>([
-  ["nothing was asked", undefined, undefined],
-  ["every request gets through", proved(way("app/web")), "all"],
-  ["every request gets through to one of its Pods", proved(way("app/web-6d4-x")), "all"],
-  ["only some paths do", proved(way("app/web", { requests: "GET or HEAD" })), "some"],
+  ["nothing was queried", undefined, undefined],
+  ["every request is allowed", proved(way("app/web")), "all"],
+  ["every request to one of its Pods is allowed", proved(way("app/web-6d4-x")), "all"],
+  ["only some methods are allowed", proved(way("app/web", { requests: "GET or HEAD" })), "some"],
   ["only requests with a token are allowed", proved(way("app/web", { callers: "td/ns/a/sa/b with a token" })), "some"],
   ["there is another condition", proved(way("app/web", { limits: ["over mutual TLS", "not /admin"] })), "some"],
-  ["no request gets through", proved(way("app/other")), "none"],
+  ["no request is allowed", proved(way("app/other")), "none"],
   ["it is not decided", { result: "undecided", ways: [], undecided: [{ workload: "app/web", reason: "" }] }, undefined],
   [
-    "it is not decided of another",
+    "it is not decided for another workload",
     { result: "undecided", ways: [], undecided: [{ workload: "app/other", reason: "" }] },
     "none",
   ],
-])("where %s, the access is %s", (_, ways, expected) => {
+])("if %s, the access is %s", (_, ways, expected) => {
   expect(accessOf(ways, "app/web")).toBe(expected)
 })
 
-it("writes CSV that no spreadsheet takes for a formula", () => {
+it("writes CSV that no spreadsheet reads as a formula", () => {
   expect(
     csvOf([
       ["a", 'b "c"', "=1+1"],
@@ -39,7 +39,7 @@ it("writes CSV that no spreadsheet takes for a formula", () => {
   ).toBe('a,"b ""c""",\'=1+1\r\n"d,e",,\'-x\r\n')
 })
 
-it("names each identity once, of those that run and those that called", () => {
+it("lists each identity of running workloads and recorded callers once", () => {
   const cell = { caller: "a/b", workload: "c/d", allowed: 1, denied: 0, plaintext: 0, lastPlaintext: "", lastMtls: "" }
   const cells = [
     { ...cell, rules: new Map(), principal: "td/ns/a/sa/b" },

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What identities can do, proved, next to what they did: one row for each identity, one column for each workload.
+// The proved access of identities for the table of recorded calls: one row per identity, one column per workload.
 
 import type { Ways } from "../../api/answers.js"
 import type { Cell } from "./seen-matrix.js"
 
-/** An identity as it is asked about, by the name under which it is shown. */
+/** Principals of identities, as queries contain them, by the names that the page shows. */
 export type Identities = ReadonlyMap<string, string>
 
-/** Whether every request is allowed, some are, or none is. Undefined if that is not proved. */
+/** Whether all requests are allowed, some, or none. Undefined if that is not proved. */
 export type Access = "all" | "some" | "none" | undefined
 
-/** Those of running workloads and of recorded callers. */
+/** The identities of running workloads and of recorded callers. */
 export function identitiesOf(
   accounts: readonly string[],
   cells: Iterable<Cell>,
@@ -28,12 +28,12 @@ export function accessOf(ways: Ways | undefined, workload: string): Access {
   return isOpen ? undefined : "none"
 }
 
-/** An identity is shown by mutual TLS, so that is no limit of it. Every other condition is one. */
+/** The condition "over mutual TLS" does not limit an identity, which is authenticated by it. Every other condition does. */
 function isUnlimited({ callers, requests, limits }: Ways["ways"][number]): boolean {
   return requests === "any request" && !callers.includes(" with ") && limits.every(limit => limit === "over mutual TLS")
 }
 
-/** Proofs are about Pods, calls about their owners. */
+/** Proofs name Pods, recorded calls name the Pods' owners. */
 export function isOf(pod: string, workload: string): boolean {
   return pod === workload || pod.startsWith(`${workload}-`)
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one identity can reach, proved.
+// The workloads that one identity can reach, proved.
 
 import { type ReactNode, useMemo } from "react"
 import type { Ways } from "../../api/answers.js"

@@ -7,19 +7,19 @@ import { causeOf, principalOf } from "../../ui/names.js"
 export interface Cell {
   readonly caller: string
   readonly workload: string
-  /** The caller's whole identity, where it has shown one. */
+  /** The caller's whole identity; undefined for plaintext callers. */
   readonly principal?: string
   readonly allowed: number
   readonly denied: number
   readonly plaintext: number
-  /** When the last came in plaintext, and by mutual TLS. */
+  /** The times of the last plaintext call and of the last mTLS call; empty if there was none. */
   readonly lastPlaintext: string
   readonly lastMtls: string
-  /** How often each rule, or stage without a rule, decided it. */
+  /** How many calls each rule, or each stage without a rule, decided. */
   readonly rules: ReadonlyMap<string, number>
 }
 
-/** By `caller workload`. */
+/** The cells of the table, by `caller workload`. */
 export function cellsOf(
   calls: readonly ObservedCall[],
   callerOf: (call: ObservedCall) => string,
@@ -47,7 +47,7 @@ export function cellsOf(
   return cells
 }
 
-/** Times of one format are in the order of their texts; none is before all. */
+/** The later of two times; empty means none. Times of the same format sort as strings. */
 function later(one = "", other = ""): string {
   return one < other ? other : one
 }

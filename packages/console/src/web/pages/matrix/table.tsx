@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Callers by workload: recorded calls and, on request, what is possible, proved. A cell opens its rules.
+// A table of callers and workloads: recorded calls and, on request, the proved access. A cell opens its rules.
 
 import { type ReactNode, useState } from "react"
 import { Link } from "wouter"
@@ -21,15 +21,15 @@ import { type Access, accessOf, identitiesOf, isOf } from "./may-matrix.js"
 import { type Cell, cellsOf } from "./seen-matrix.js"
 
 const MOST = 40
-/** As many identities as are proved unasked: each is a proof over all workloads. */
+/** Up to this many identities, access is proved without asking the user. Each needs a proof over all workloads. */
 const FEW = 12
-/** Of the address, where the user wants no proofs. */
+/** The value of `proved` in the address if the user wants no proofs. */
 const NO = "no"
 
 interface TableProps {
   readonly calls: readonly ObservedCall[]
   readonly accounts: readonly string[]
-  /** Running workloads, called or not. */
+  /** Running workloads, even if nothing called them. */
   readonly running: readonly string[]
 }
 
@@ -153,7 +153,7 @@ interface CellButtonProps {
   readonly open: () => void
 }
 
-/** `…` while it is being proved. */
+/** The text of a cell; `…` while its proof is running. */
 type Word = NonNullable<Access> | "not decided" | "…"
 
 const TONES = { all: "good", some: "warn", none: "quiet", "not decided": "quiet", "…": "quiet" } as const

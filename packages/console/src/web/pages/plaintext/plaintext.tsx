@@ -26,7 +26,7 @@ import "./plaintext.css"
 type ReadyWorkload = Answer<Readiness>
 
 const MOST_NAMESPACES = 20
-/** Of one namespace. */
+/** The number of workloads shown per namespace. */
 const MOST = 25
 
 const WINDOWS = [
@@ -82,7 +82,7 @@ export function Plaintext(): ReactNode {
   )
 }
 
-/** Those that receive plaintext first, both among namespaces and in each. */
+/** Groups workloads by namespace. Those that receive plaintext come first, and so do their namespaces. */
 function byNamespace(all: readonly ReadyWorkload[]): readonly (readonly [string, readonly ReadyWorkload[]])[] {
   const found = new Map<string, ReadyWorkload[]>()
   for (const one of [...all].sort((a, b) => rank(a) - rank(b))) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a workload is from STRICT, in the order in which people look at them.
+// The states of a workload on the way to STRICT, in the order in which the page shows them.
 
 import type { Readiness } from "../../api/answers.js"
 import type { Tone } from "../../ui/mark.js"

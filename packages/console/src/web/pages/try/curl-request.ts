@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A curl line as the form's fields.
+// Converts a curl command to the fields of the form.
 
 import { readCurl } from "@merlon/policy/trial"
 
 interface FormFields {
   readonly method: string
   readonly path: string
-  /** A line each. */
+  /** One header per line. */
   readonly headers: string
 }
 
-/** A text where it cannot be read, saying why. */
+/** Returns the error message if the command is invalid. */
 export function requestOf(line: string): FormFields | string {
   try {
     const { method = "GET", path = "/", host, headers = {} } = readCurl(line)

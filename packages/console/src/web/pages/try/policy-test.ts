@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A policy test as YAML. JSON is YAML, so every value is written as JSON and nothing in it can become markup of the other.
+// Writes a policy test as YAML. Every value is written as JSON, which is valid YAML, so that no value can break the syntax.
 
 import type { Explanation } from "../../api/answers.js"
 import type { Asked } from "./question.js"

@@ -7,12 +7,12 @@ import { questionOf } from "./question.js"
 
 const HOSTILE = `x": {y}\n- z: '"# \u2028`
 
-describe("a question read off the address", () => {
-  it("is none without a workload", () => {
+describe("the query in the address", () => {
+  it("is undefined without a workload", () => {
     expect(questionOf(new URLSearchParams("path=/a"))).toBeUndefined()
   })
 
-  it("has what was written, and the usual where nothing was", () => {
+  it("has the given values, and defaults for the others", () => {
     expect(questionOf(new URLSearchParams("workload=app/web"))).toEqual({
       workload: "app/web",
       request: { method: "GET", path: "/" },
@@ -39,17 +39,17 @@ test.each([
     "curl -X DELETE -H 'X-A: 1' http://web.app:8000/a?b=c",
     { method: "DELETE", path: "/a?b=c", headers: "host: web.app:8000\nx-a: 1" },
   ],
-])("%s becomes the form's fields", (line, fields) => {
+])("reads `%s` into the form's fields", (line, fields) => {
   const read = requestOf(line)
   expect(typeof read === "string" ? read : { ...read, headers: read.headers.toLowerCase() }).toEqual(fields)
 })
 
-test.each(["curl", "curl --unheard-of http://a"])("%s is answered with why it cannot be read", line => {
+test.each(["curl", "curl --unheard-of http://a"])("returns an error for `%s`", line => {
   expect(requestOf(line)).toBeTypeOf("string")
 })
 
 describe("a policy test", () => {
-  it("says what was asked and what came of it, whatever text is in it", () => {
+  it("contains the request and its result, with all special characters escaped", () => {
     const asked = { workload: "app/web-1", request: { method: "GET", path: HOSTILE, headers: { a: HOSTILE } } }
     const written = parse(
       policyTest("merlon.dev", asked, { verdict: "deny", status: 403, stages: [] }, { app: HOSTILE }),
@@ -66,7 +66,7 @@ describe("a policy test", () => {
   test.each([
     [{ verdict: "allow" as const, stages: [] }, "allow"],
     [{ verdict: "deny" as const, stages: [] }, "closed"],
-  ])("expects of %j: %s", (explanation, expected) => {
+  ])("expects for %j: %s", (explanation, expected) => {
     const text = policyTest("merlon.dev", { workload: "a/b", request: {} }, explanation, {})
     expect(parse(text).cases[0].expect).toBe(expected)
   })

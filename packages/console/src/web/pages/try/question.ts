@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The question of the form, read from the address, so that it can be shared as a link.
+// The query of the form, read from the address, so that it can be shared as a link.
 
 export interface Asked {
   readonly workload: string
   readonly request: Readonly<Record<string, unknown>>
 }
 
-/** Undefined until there is a workload to ask about. */
+/** Undefined until the address names a workload. */
 export function questionOf(search: URLSearchParams): Asked | undefined {
   const workload = search.get("workload")
   if (workload === null) return undefined
@@ -33,7 +33,7 @@ function claimsIn(text: string | null): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // What is no JSON is sent as it is, and the answer says what is wrong with it.
+    // Invalid JSON is sent unchanged: the server's response explains the error.
     return text
   }
 }

@@ -32,7 +32,7 @@ export function TryIt(): ReactNode {
   const question = questionOf(search)
   const answer = useAsked<Explanation>("explanations", mayAsk ? question : undefined)
   const lastCurl = useRef("")
-  /** The form becomes the request; a new curl command overrides its fields. */
+  /** Writes the form into the address. A new curl command overrides the other fields. */
   const take = (): void => {
     if (form.current === null) return
     const written = new FormData(form.current)
@@ -127,7 +127,7 @@ export function TryIt(): ReactNode {
   )
 }
 
-/** In place, so that the focus stays in its field. */
+/** Sets the fields' values in place, so that the focus stays. */
 function fill(form: HTMLFormElement | null, search: URLSearchParams): void {
   for (const field of FIELDS) {
     const place = form?.elements.namedItem(field)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who can call a workload: every way, proved to be complete.
+// Who can call a workload: a list of callers and conditions that is proved to be complete.
 
 import { type ReactNode, useMemo } from "react"
 import { Link } from "wouter"
@@ -16,7 +16,7 @@ export function Callers({ workload }: { readonly workload: string }): ReactNode 
 
 interface WaysTableProps {
   readonly of: Ways
-  /** With the workloads that they lead to. */
+  /** Whether to show the called workloads. */
   readonly to?: boolean
 }
 

@@ -7,7 +7,7 @@ import { useMayAsk } from "../../api/rights.js"
 import { Card } from "../../ui/card.js"
 import { Skeleton } from "../../ui/loaded.js"
 
-// It brings the editor.
+// Loaded when needed, since it depends on the editor.
 const Suggestion = lazy(() => import("./suggestion.js"))
 
 export function SuggestPolicy({ workload }: { readonly workload: string }): ReactNode {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All workloads, searchable; the first hundreds are drawn.
+// All workloads, searchable; only the first few hundred are drawn.
 
 import type { ReactNode } from "react"
 import { Link } from "wouter"
@@ -77,7 +77,7 @@ function accountOf(pod: Pod): string | undefined {
   return pod.spec?.serviceAccountName
 }
 
-/** Of what declares or injects a Pod; it says nothing of the workload. */
+/** Labels that control injection or that a Deployment sets on its Pods; they do not describe the workload. */
 const OF_INJECTION = /^sidecar\.[^/]+\/inject$|^pod-template-hash$/
 
 export function labelsOf({ metadata: { labels = {} } }: Pod): string {

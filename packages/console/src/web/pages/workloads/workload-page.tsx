@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One workload: its proxy, mTLS modes, policies, who can call it, who did.
+// One workload: its proxy, mTLS modes, policies, possible callers, and recorded calls.
 
 import type { ReactNode } from "react"
 import { Link } from "wouter"
@@ -31,12 +31,12 @@ export function WorkloadPage({ namespace, name }: WorkloadPageProps): ReactNode 
   const proxies = useAnswers<ProxyReport>("proxies")
   const proxy = proxies.data?.items.find(one => keyOf(one) === key || one.spec.workload === key)
   const pod = pods.data?.find(one => keyOf(one) === key || (proxy !== undefined && keyOf(one) === keyOf(proxy)))
-  /** The Deployment or whatever runs its Pods: calls are recorded under its name. */
+  /** The Deployment or another owner of the Pods: calls are recorded under its name. */
   const owner = proxy?.spec.workload ?? key
   const report = useAnswer<WorkloadReport>("workloads", namespace, name)
   const calls = useAnswers<ObservedCall>(`calls?workload=${encodeURIComponent(owner)}`)
   const mayAsk = useMayAsk("callers")
-  /** What is above has its height, so that nothing below it moves. */
+  /** Whether the upper part has its final height, so that nothing below it moves any more. */
   const isKnown = !pods.isPending && (pod === undefined || !report.isPending)
   return (
     <>
