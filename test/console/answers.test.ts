@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was seen and what is proved, as people find it: a denied call and why, what a change changes, who still calls in
-// plaintext, a request that is tried and kept as a test.
+// Recorded and proved answers on the console's pages: why a call is denied, the effect of a change, plaintext callers, and a
+// request that is evaluated and saved as a policy test.
 // @module-tag needs/chromium
 // @module-tag needs/kubectl
 
@@ -17,7 +17,7 @@ import { address, apply, asOwner, complaints, kubectl, mesh, SELDOM } from "./su
 const GROUP = "security.merlon.dev/v1alpha3"
 const CONSUMER = "cluster.local/ns/app/sa/consumer"
 
-/** httpbin's, since other tests change what web answers. */
+/** A policy for httpbin, since other tests change the policies of web. */
 const readers = {
   apiVersion: GROUP,
   kind: "AuthorizationPolicy",
@@ -46,13 +46,13 @@ afterAll(async () => {
   await kubectl("delete", "authorizationpolicy", "-n", "foo", "readers", "--ignore-not-found")
 })
 
-/** Counts clicks from now on; asks for the count. */
+/** Starts to count clicks, and returns a function that reads the count. */
 async function countClicks(page: Page): Promise<() => Promise<number>> {
   await page.evaluate<void>('window.clicks = 0; addEventListener("click", () => { window.clicks += 1 }, true)')
   return () => page.evaluate<number>("window.clicks")
 }
 
-/** Red, green and blue of a badge's text. */
+/** The red, green and blue values of a badge's text colour. */
 async function coloursOf(page: Page, badge: string): Promise<readonly number[]> {
   await page.locator(".badge", { hasText: badge }).first().waitFor()
   const colour = await page.evaluate<string>(`(() => {
@@ -85,7 +85,7 @@ it("shows a denied call at once, why it was denied, and the smallest change that
   await row.waitFor({ state: "detached" })
 })
 
-it("misses no call that is denied while the page begins to follow", async () => {
+it("lists a call that is denied while the page opens the stream", async () => {
   const page = await asOwner()
   await page.route(/decisions\?watch=true/, async route => {
     await fetch(mesh.exposed("httpbin.foo", "/anything/in-between"), { method: "DELETE" })
@@ -95,7 +95,7 @@ it("misses no call that is denied while the page begins to follow", async () => 
   await page.getByRole("row").filter({ hasText: "/anything/in-between" }).first().waitFor()
 })
 
-it("shows the proved effect of a change while it is written", async () => {
+it("shows the proved effect of a change while the user types", async () => {
   const page = await asOwner("/policies/AuthorizationPolicy/foo/readers")
   await page.getByRole("textbox", { name: "Policy as YAML" }).click()
   await page.keyboard.press("ControlOrMeta+a")
@@ -106,7 +106,7 @@ it("shows the proved effect of a change while it is written", async () => {
   expect(red, "widening is amber").toBeGreaterThan(little)
   await page.getByText("for example PUT /").first().waitFor()
   await page.getByText("Nothing else changes (proved).").waitFor()
-  // Of the calls that were made, those that it would deny.
+  // The page lists the recorded calls that the change would deny.
   await fetch(mesh.exposed("httpbin.foo", "/anything/touched"))
   const calls = "/apis/answers.merlon.dev/v1alpha1/namespaces/foo/calls?path=/anything/touched"
   await expect.poll(() => kubectl("get", "--raw", calls), SELDOM).toContain("lastSeen")
@@ -149,14 +149,14 @@ it("evaluates a request from a curl command, and saves it as a policy test that 
   expect({ code, stderr, stdout }).toMatchObject({ code: 0 })
 })
 
-it("lists plaintext callers of the chosen window, and warns of them on the way to STRICT", async () => {
+it("lists plaintext callers of the chosen window, and warns of them before the switch to STRICT", async () => {
   await fetch(mesh.exposed("httpbin.foo", "/get"))
   const page = await asOwner("/mtls")
   const section = page.getByRole("region", { name: "foo" })
   await section.getByText("receives plaintext").waitFor()
   await section.getByText("would be blocked").waitFor()
   await section.getByRole("listitem").filter({ hasText: "127.0.0.1, which calls httpbin-1" }).waitFor()
-  // Nothing is ready in a mesh that is younger than the window.
+  // No workload is ready while the mesh is younger than the window.
   await page.getByText("Ready means: observed for 7 days").waitFor()
   const answered = page.waitForResponse(response => response.url().includes("readiness?window=30d"))
   await page.getByLabel("Observation window").selectOption("30 days")
@@ -169,7 +169,7 @@ it("lists plaintext callers of the chosen window, and warns of them on the way t
   await page.getByText("namespace: foo").waitFor()
 })
 
-it("draws who calls whom, and lists it in a table", async () => {
+it("draws calls between services, and lists them in a table", async () => {
   await fetch(mesh.exposed("httpbin.foo", "/get"))
   await mesh.run("exec", "consumer", "-n", "app", "--", "xclient", "--host", "httpbin.foo:8000", "--path", "/get", "1")
   const page = await asOwner("/map/foo/httpbin-1")
@@ -203,7 +203,7 @@ it("shows who can call a workload, proved, and who called it", async () => {
   await page.getByRole("link", { name: "rule 0 of foo/readers" }).first().waitFor()
 })
 
-it("shows which policy sets the mTLS mode of a port, and which it overrides", async () => {
+it("shows the policy that sets the mTLS mode of a port, and the policies that it overrides", async () => {
   const spec = { selector: { matchLabels: { app: "httpbin" } }, mtls: { mode: "PERMISSIVE" } }
   const peer = (name: string) => ({
     apiVersion: GROUP,
@@ -255,7 +255,7 @@ it("counts the calls of the last hour, and lists findings about valid policies",
   await found.getByRole("listitem").or(found.getByText("No dead rule")).first().waitFor()
 })
 
-it("proves for each identity and workload all, some or none, opens the rules of a cell, and exports them as CSV", async () => {
+it("proves the access of each identity to each workload, opens the rules of a cell, and exports CSV", async () => {
   const spec = { action: "DENY", rules: [{ from: [{ source: { principals: ["cluster.local/ns/app/sa/web"] } }] }] }
   await apply({ apiVersion: GROUP, kind: "AuthorizationPolicy", metadata: { name: "no-web", namespace: "foo" }, spec })
   try {
@@ -301,12 +301,12 @@ it("proves for each identity and workload all, some or none, opens the rules of 
   }
 })
 
-it("leads from a denied call to an applied fix in three clicks: row, Allow thisâ€¦, Apply, and a bar fills", async () => {
+it("applies a fix for a denied call in three clicks (row, Allow thisâ€¦, Apply), and shows its enforcement", async () => {
   try {
     expect((await fetch(mesh.exposed("httpbin.foo", "/anything/fix"), { method: "PUT" })).status).toBe(403)
     const page = await asOwner("/traffic?verdict=deny&path=/anything/fix")
     let isFilled = false
-    // The first answers after Apply say that no proxy enforces it yet.
+    // The first responses after Apply report that no proxy enforces the policy yet.
     await page.route(/authorizationpolicies\/readers$/, async route => {
       const answer = await route.fetch()
       const body = await answer.text()
@@ -321,7 +321,7 @@ it("leads from a denied call to an applied fix in three clicks: row, Allow thisâ
     await panel.getByText("Smallest change that would allow it").waitFor()
     await panel.getByRole("button", { name: "Allow thisâ€¦" }).click()
     await panel.getByText("newly allowed").waitFor()
-    // On a busy machine the time for proofs may be used up, which the panel says instead.
+    // On a busy machine the proofs may run out of time. The panel reports that instead.
     await panel
       .getByText(/invariants? holds? after this change/)
       .or(panel.locator(".warning", { hasText: /decide/ }))
@@ -335,14 +335,14 @@ it("leads from a denied call to an applied fix in three clicks: row, Allow thisâ
     expect(await panel.getByRole("progressbar").getAttribute("value")).toBe("1")
     expect(await clicks()).toBe(3)
     expect((await fetch(mesh.exposed("httpbin.foo", "/anything/fix"), { method: "PUT" })).status).toBe(200)
-    // Explained again, with the policy that was applied.
+    // The explanation is evaluated again with the applied policy.
     await panel.locator(".explanation .badge", { hasText: "allowed" }).waitFor()
   } finally {
     await apply(readers)
   }
 })
 
-it("leads from a denied call to an applied fix by keyboard alone, announces it, and gives the focus back", async () => {
+it("applies a fix for a denied call by keyboard alone, announces it, and restores the focus", async () => {
   try {
     expect((await fetch(mesh.exposed("httpbin.foo", "/anything/keys"), { method: "PATCH" })).status).toBe(403)
     const page = await asOwner("/traffic?verdict=deny&path=/anything/keys")
@@ -369,7 +369,7 @@ it("leads from a denied call to an applied fix by keyboard alone, announces it, 
   }
 })
 
-it("tries a change in shadow mode from the overview in three clicks, and lists no call that is allowed by now", async () => {
+it("tries a change in shadow mode in three clicks from the overview, and drops calls that are allowed since", async () => {
   const allowing = (...methods: readonly string[]) => ({
     apiVersion: GROUP,
     kind: "AuthorizationPolicy",
@@ -382,7 +382,7 @@ it("tries a change in shadow mode from the overview in three clicks, and lists n
     expect((await fetch(mesh.exposed("web.app", "/shadow/me"), { method: "PATCH" })).status).toBe(403)
     const page = await asOwner("/?ns=app")
     const item = page.getByRole("listitem").filter({ hasText: "PATCH /shadow/me" })
-    // Its proved effect is in the list already.
+    // The list itself already shows the proved effect.
     await item.getByText("Would newly allow").waitFor()
     const clicks = await countClicks(page)
     await item.getByRole("button", { name: "Explain" }).click()
@@ -408,7 +408,7 @@ it("tries a change in shadow mode from the overview in three clicks, and lists n
     )
     expect(stored).toBe("Shadow")
     expect((await fetch(mesh.exposed("web.app", "/shadow/me"), { method: "PATCH" })).status).toBe(403)
-    // Needs no attention any more once the policies allow it.
+    // The item disappears once the policies allow the call.
     await page.keyboard.press("Escape")
     await item.waitFor()
     await apply(allowing("GET", "PATCH"))
@@ -431,7 +431,7 @@ it("lists denied calls under Needs attention, and filters every page by namespac
   expect(await page.getByText("foo/httpbin-1").count()).toBe(0)
 })
 
-it("finds workloads, policies, pages and decisions by Ctrl K, and answers questions", async () => {
+it("finds workloads, policies, pages and decisions with Ctrl K, and answers questions", async () => {
   const reply = await fetch(mesh.exposed("httpbin.foo", "/anything/asked"), { method: "DELETE" })
   const id = reply.headers.get("x-merlon-decision") ?? ""
   const page = await asOwner("/")
@@ -458,7 +458,7 @@ it("finds workloads, policies, pages and decisions by Ctrl K, and answers questi
   await page.getByRole("heading", { level: 1, name: "Certificates" }).waitFor()
 })
 
-it("fills templates with labels that exist, and offers the nearest labels if a policy selects nothing", async () => {
+it("fills templates with existing labels, and offers the nearest labels if a policy selects nothing", async () => {
   const page = await asOwner("/policies/new?template=deny-path&namespace=foo")
   const text = page.getByRole("textbox", { name: "Policy as YAML" })
   await text.getByText("namespace: foo").waitFor()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What others try against a signed-in user: frames, foreign pages, other names for our address, and text that would be markup.
+// Attacks against a signed-in user: framing, cross-origin requests, DNS rebinding, and injection of markup.
 // @module-tag needs/chromium
 // @module-tag needs/kubectl
 
@@ -9,7 +9,7 @@ import type { Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest"
 import { address, apply, asOwner, kubectl, mesh, newContext } from "./support/visit.js"
 
-/** A page of another program on this machine: another port is another origin, to which our cookie is sent anyway. */
+/** A page of another program on this machine: its port makes it another origin, but the browser sends our cookie to it. */
 const evil = createServer((request, response) => {
   response.setHeader("content-type", "text/html")
   response.end(request.url === "/frame" ? `<iframe src="${address()}"></iframe>` : "<h1>evil</h1>")
@@ -46,7 +46,7 @@ it("rejects requests from a page of another origin that carry the session cookie
 
 const POLICIES = "/api/apis/security.merlon.dev/v1alpha3/namespaces/app/peerauthentications"
 
-describe("what a foreign page makes a browser send, cookie and all, is rejected:", () => {
+describe("rejects cross-origin requests with the session cookie:", () => {
   let own: Readonly<Record<string, string>> = {}
   beforeAll(async () => {
     const page = await asOwner()
@@ -73,16 +73,16 @@ describe("what a foreign page makes a browser send, cookie and all, is rejected:
   test.each<
     readonly [string, string, string, (own: Readonly<Record<string, string>>) => Record<string, string>, number]
   >([
-    ["as the page itself, or this table would prove nothing", "GET", "/api/api/v1/pods", own => own, 200],
-    ["a question without the page's half", "GET", "/api/api/v1/pods", ({ cookie = "" }) => ({ cookie }), 401],
-    ["a question with a guess", "GET", "/api/api/v1/pods", own => ({ ...own, "x-merlon-page": "guess" }), 401],
-    ["a question of another site", "GET", "/api/api/v1/pods", own => ({ ...own, "sec-fetch-site": "cross-site" }), 403],
-    ["a change of another origin", "POST", POLICIES, own => ({ ...own, origin: evilAddress("") }), 403],
-    ["a sign-in of another origin", "POST", "/session", own => ({ ...own, origin: evilAddress("") }), 403],
-    ["signing out by another origin", "DELETE", "/session", own => ({ ...own, origin: evilAddress("") }), 403],
+    ["accepts the page's own query, or this table proves nothing", "GET", "/api/api/v1/pods", own => own, 200],
+    ["a query without the page's half", "GET", "/api/api/v1/pods", ({ cookie = "" }) => ({ cookie }), 401],
+    ["a query with a guessed half", "GET", "/api/api/v1/pods", own => ({ ...own, "x-merlon-page": "guess" }), 401],
+    ["a query from another site", "GET", "/api/api/v1/pods", own => ({ ...own, "sec-fetch-site": "cross-site" }), 403],
+    ["a change from another origin", "POST", POLICIES, own => ({ ...own, origin: evilAddress("") }), 403],
+    ["a sign-in from another origin", "POST", "/session", own => ({ ...own, origin: evilAddress("") }), 403],
+    ["a sign-out from another origin", "DELETE", "/session", own => ({ ...own, origin: evilAddress("") }), 403],
   ])("%s", async (_, method, path, headersOf, status) => {
     expect(await statusOf(method, path, headersOf(own))).toBe(status)
-    // The session outlives the attempt.
+    // The session is still valid after the attempt.
     expect(await statusOf("GET", "/api/api/v1/pods", own)).toBe(200)
   })
 })
@@ -97,7 +97,7 @@ it("rejects other host names that resolve to its address", async () => {
   expect(status).toBe(403)
 })
 
-it("requests nothing from other hosts, and runs no script but its own", async () => {
+it("requests nothing from other hosts, and runs only its own scripts", async () => {
   const page = await asOwner()
   const hosts = new Set<string>()
   page.on("request", request => hosts.add(new URL(request.url()).host))
@@ -122,7 +122,7 @@ it("requests nothing from other hosts, and runs no script but its own", async ()
   expect(ran).not.toBe("ran")
 })
 
-describe("text that would be markup", () => {
+describe("text that contains markup", () => {
   const evilText = `"><img src=x onerror="window.hacked=1"><script>window.hacked=1</script>`
   const encoded = encodeURIComponent(evilText)
   const group = "security.merlon.dev/v1alpha3"
@@ -168,7 +168,7 @@ describe("text that would be markup", () => {
 
   beforeAll(async () => {
     await kubectl("create", "namespace", "hostile")
-    // One by one: what the cluster itself rejects is no text that a page could show.
+    // Applied one by one: the cluster rejects some of them, and no page could show their text.
     for (const document of documents) await apply(document).catch(() => undefined)
     for (const path of [`/${encoded}`, `/%22%3E%3Cimg%20src=x%20onerror=window.hacked=1%3E`]) {
       await fetch(mesh.exposed("web.app", path), { headers: { "user-agent": evilText } })
@@ -177,7 +177,7 @@ describe("text that would be markup", () => {
     page = await asOwner()
   })
 
-  /** Such as no client of good manners sends. */
+  /** Sends a request that HTTP clients would not send, with an unencoded path and Host. */
   function rawRequest(path: string, host: string): Promise<void> {
     const { hostname, port } = new URL(mesh.exposed("web.app", "/"))
     return new Promise((resolve, reject) => {
@@ -223,15 +223,15 @@ describe("text that would be markup", () => {
     [`/playground?workload=app/web-v1-1&path=/${encoded}&headers=x-evil:${encoded}`, "Playground"],
     [`/${encoded}`, "Page not found"],
   ])("stays text on %s", async (place, heading) => {
-    // By way of nowhere: nothing that the page before has loaded is taken for what this one loads.
+    // Opens an empty page first, so that content of the previous page is not mistaken for that of this one.
     await page.goto(address("/#/nowhere"))
     await page.goto(address(`/#${place}`))
     await page.getByRole("heading", { level: 1, name: heading }).waitFor()
     await expect.poll(() => page.getByText("Loading…").count()).toBe(0)
-    // Decisions come by a stream, which loads nothing.
+    // Decisions arrive on a stream, which has no loading state.
     if (heading === "Traffic") await page.getByText("· live").waitFor()
     if (place.endsWith("*img*")) await page.getByRole("row").nth(1).waitFor()
-    // The policy of content would keep it from running; that it is no element at all is what holds without it.
+    // The Content-Security-Policy would block the script. The page must be safe without it: the text creates no element.
     expect(await page.locator("img, body script, [onerror]").count()).toBe(0)
     expect(await page.evaluate<boolean>(`"hacked" in window`)).toBe(false)
   })

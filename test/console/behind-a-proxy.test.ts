@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The console below a path of somebody else's server: a proxy takes the path away, and everything works as at home.
+// The console below a path of another server: a reverse proxy strips the path, and everything works as without it.
 // @module-tag needs/chromium
 // @module-tag needs/kubectl
 
@@ -11,7 +11,7 @@ import { address, complaints, mesh, newContext, tokenOf } from "./support/visit.
 const BELOW = "/tools/mesh"
 const asked: string[] = []
 
-/** As an ingress with a rewrite does it: Host stays, the path is cut. */
+/** Acts like an ingress with a rewrite rule: it keeps Host and strips the path prefix. */
 const proxy = createServer((request, response) => {
   const { method, headers, url = "/" } = request
   asked.push(url)
@@ -34,7 +34,7 @@ afterAll(() => {
   proxy.close()
 })
 
-it("signs in, follows decisions, writes and signs out below another path, and requests nothing outside of it", async () => {
+it("signs in, follows decisions, writes and signs out below another path, and requests nothing outside it", async () => {
   const home = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}${BELOW}/`
   const page = await (await newContext()).newPage()
   await page.goto(home)
@@ -48,7 +48,7 @@ it("signs in, follows decisions, writes and signs out below another path, and re
   await fetch(mesh.exposed("web.app", "/seen-below"))
   await page.getByText("/seen-below").first().waitFor()
 
-  // What is loaded when it is asked for is found there too.
+  // Lazily loaded scripts are found below the path too.
   await page.getByRole("link", { name: "Map", exact: true }).click()
   await page.locator(".react-flow__edge").first().waitFor({ state: "attached" })
   await page.goto(`${home}#/policies/new?template=strict&namespace=app`)

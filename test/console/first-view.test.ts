@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a person waits for who opens the console: the page and the scripts and styles it loads at once. Fonts come later, and
-// text is shown without them.
+// The size of the first page load: the page with the scripts and styles that it loads at once. Fonts load later, and text is
+// shown without them.
 // @module-tag needs/chromium
 
 import { readFileSync } from "node:fs"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A hidden page sends no queries. When it is shown again, nothing is missing.
+// A hidden page sends no queries. When it becomes visible again, nothing is missing.
 // @module-tag needs/chromium
 // @module-tag needs/kubectl
 
@@ -7,7 +7,7 @@ import type { Page, Request } from "playwright-core"
 import { expect, it } from "vitest"
 import { asOwner, asOwnerAlone, complaints, kubectl, mesh, SELDOM } from "./support/visit.js"
 
-/** What a browser does when its window is covered, or another tab is in front: a headless one never does it by itself. */
+/** Hides or shows the page, as a browser does for a background tab. A headless browser never does that on its own. */
 function see(page: Page, isSeen: boolean): Promise<void> {
   return page.evaluate<void>(`(() => {
     Object.defineProperty(document, "hidden", { configurable: true, get: () => ${!isSeen} })
@@ -16,13 +16,13 @@ function see(page: Page, isSeen: boolean): Promise<void> {
   })()`)
 }
 
-/** Two proxies answer in turn, and what both decide within one millisecond has no order. */
+/** Two proxies answer in turn, and decisions within the same millisecond have no order. */
 async function nextMillisecond(): Promise<void> {
   const now = Date.now()
   while (Date.now() === now) await new Promise(setImmediate)
 }
 
-/** Longer than anything waits that asks again and again. */
+/** Longer than every polling interval. */
 const LONG = 120_000
 
 it("stops following decisions while hidden, and then lists the missed ones once each and in order", async () => {
@@ -53,7 +53,7 @@ it("stops following decisions while hidden, and then lists the missed ones once 
   const paths = await page.locator(".row > :nth-child(6)").allTextContents()
   expect(paths).toEqual(["after", "three", "two", "one", "before"].map(name => `/hidden/${name}`))
 
-  // Paused before the first answer, it still shows what was decided before.
+  // A page that is paused before the first response still shows the earlier decisions.
   let paused = (): void => undefined
   const isPaused = new Promise<void>(resolve => {
     paused = resolve
@@ -75,12 +75,12 @@ it("polls nothing while hidden, and refreshes at once when shown", async () => {
   await page.getByRole("heading", { level: 2, name: "Needs attention" }).waitFor()
   const asked: string[] = []
   page.on("request", request => asked.push(request.url()))
-  // As long as somebody looks it does, or the rest would prove nothing.
+  // The visible page polls; otherwise the rest of the test would prove nothing.
   await page.clock.runFor(LONG)
   await expect.poll(() => asked.some(url => url.includes("/proxies"))).toBe(true)
 
   await see(page, false)
-  // An answer that was under way may lead to a last question; what is asked again and again never comes to rest.
+  // A pending response may cause one more query. If polling continued, this would never become empty.
   await expect
     .poll(async () => {
       const before = asked.length

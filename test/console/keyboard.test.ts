@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every page with nothing but keys: what people do there is reached by Tab, seen to be reached, and done.
+// Every page by keyboard alone: each control is reachable with Tab, shows that it has the focus, and works.
 // @module-tag needs/chromium
 // @module-tag needs/kubectl
 
@@ -16,7 +16,7 @@ describe("by keyboard alone", () => {
     await page.getByRole("heading", { level: 1 }).waitFor()
   })
 
-  /** As somebody does it who knows where the pages are: back to the top, then on. */
+  /** Opens a page from the sidebar, starting at the top of an empty page. */
   async function open(title: string, heading: string): Promise<void> {
     await page.goto(address("/#/nowhere"))
     await page.getByRole("heading", { level: 1, name: "Page not found" }).waitFor()
@@ -32,7 +32,7 @@ describe("by keyboard alone", () => {
     await page.keyboard.press("Enter")
     await page.getByRole("button", { name: "path is /by-keyboard" }).waitFor()
     await page.getByRole("row").filter({ hasText: "/by-keyboard" }).first().waitFor()
-    // Until the filter has been answered, others' decisions are in the list, one of which would be chosen. The heads stay.
+    // Until the filtered response arrives, the list contains other decisions, which must not be chosen. The header stays.
     await expect.poll(() => page.getByRole("row").filter({ hasNotText: "/by-keyboard" }).count()).toBe(1)
     await tabTo(page, "Decisions")
     await page.keyboard.press("ArrowDown")
@@ -74,7 +74,7 @@ describe("by keyboard alone", () => {
     await tabTo(page, "Apply")
   })
 
-  it("asks what an identity can reach, and keeps the focus in the field", async () => {
+  it("shows what an identity can reach, and keeps the focus in the field", async () => {
     await open("Access", "Access")
     await tabTo(page, "Identity")
     await page.keyboard.press("ControlOrMeta+a")
@@ -114,7 +114,7 @@ describe("by keyboard alone", () => {
     await page.keyboard.press("Shift+Tab")
     await page.keyboard.type("curl -X PUT http://web.app/items/1")
     await page.keyboard.press("Tab")
-    // From the line into the next field, and it stays there.
+    // Tab moves the focus to the next field, where it stays.
     expect(await page.evaluate<string>("document.activeElement.name")).toBe("workload")
     await expect.poll(() => page.getByLabel("Method").inputValue()).toBe("PUT")
     expect(await page.getByLabel("Workload (").inputValue()).toBe("app/web-v1-1")
@@ -129,7 +129,7 @@ describe("by keyboard alone", () => {
 
   it("reaches the sign-out button", async () => {
     await page.goto(address("/#/nowhere"))
-    // The page before it is there until then, and what has the focus goes with it.
+    // Until then the previous page is shown, and its focused element would disappear with it.
     await page.getByRole("heading", { name: "Page not found" }).waitFor()
     await tabTo(page, "Sign out")
     await page.keyboard.press("Enter")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signing in at an issuer, in a browser: away, back, and signed in with the rights that the cluster gives to that person, with
-// nothing left behind that would sign in anybody. On a control plane with a cluster of its own, which takes the issuer's
-// tokens, and whose mesh has another trust domain than all others here.
+// Sign-in at an OIDC issuer in a browser: the redirects, the rights that the cluster grants to the user, and no secret left
+// in the browser. Uses a separate control plane with its own cluster, which accepts the issuer's tokens, and with another
+// trust domain than the other tests here.
 // @module-tag needs/chromium
 // @module-tag needs/kubectl
 
@@ -72,7 +72,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** At the page where one signs in, by a browser that trusts the issuer. */
+/** Opens the sign-in page in a browser that accepts the issuer's certificate. */
 async function atHome(): Promise<Page> {
   const page = await (await newContext({ ignoreHTTPSErrors: true })).newPage()
   await page.goto(home)
@@ -144,7 +144,7 @@ it("shows why the issuer rejected the sign-in", async () => {
   issuer.rejects = undefined
 })
 
-it("names identities by the trust domain of the mesh", async () => {
+it("shows identities with the trust domain of the mesh", async () => {
   issuer.claims = { sub: "joan", groups: ["writers"] }
   const identity = `${TRUST_DOMAIN}/ns/shop/sa/default`
   const page = await signedIn()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What takes a mesh for oneself: pages that look as in their pictures, a change that cuts callers off, a control plane that
-// goes away, and a thousand workloads. One mesh for all of it, in this order.
+// Tests that need a separate mesh: screenshots of pages, a change that blocks callers, a control plane that stops, and a
+// thousand workloads. They share one mesh and run in this order.
 // @module-tag needs/chromium
 // @module-tag needs/kubectl
 

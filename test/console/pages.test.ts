@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every page for everybody: by keyboard, by ear, in the dark, on a phone and on a wall.
+// Accessibility and layout of every page: keyboard, screen reader, both themes, phones and large screens.
 // @module-tag needs/chromium
 // @module-tag needs/kubectl
 
@@ -36,7 +36,7 @@ async function visit(page: Page, place: string, heading: string): Promise<void> 
   await expect.poll(() => page.getByText("Loading…").count()).toBe(0)
 }
 
-/** From the last answer to a page without skeletons that has drawn a frame, in milliseconds: figures, never asserted. */
+/** Milliseconds from the last response to a drawn page without skeletons. Tests report the figure but never assert it. */
 const AFTER_DATA = `new Promise(done => {
   const look = () => {
     if (document.querySelector("h1") === null || document.querySelector(".skeleton") !== null) return requestAnimationFrame(look)
@@ -49,8 +49,8 @@ const AFTER_DATA = `new Promise(done => {
 })`
 
 /**
- * How far the page moved what it had shown until no further answer came, by the browser's own measure: below 0.1 is called
- * good. Queries that are repeated are further apart.
+ * The cumulative layout shift of the page until no more responses arrive; below 0.1 counts as good. The pause is shorter
+ * than polling intervals.
  */
 const MOVED = `new Promise(done => {
   const seen = []
@@ -68,14 +68,14 @@ const MOVED = `new Promise(done => {
 })`
 const GOOD = 0.1
 const USUAL_WIDTH = 1_280
-/** Each has a layout of its own, which is loaded: drawer, icons, sidebar. The others are wider windows with the same layout. */
+/** A window width for each layout (drawer, icons, sidebar), and a wider one with the same layout. */
 const LAYOUTS = [
   { width: 320, wider: 390 },
   { width: 768, wider: 1_023 },
   { width: USUAL_WIDTH, wider: 2_560 },
 ]
 
-/** Opened anew, as somebody does who follows a link. */
+/** Loads the page anew, as a user who follows a link does. */
 async function measure(page: Page, place: string): Promise<{ readonly ms: number; readonly moved: number }> {
   await page.goto("about:blank")
   await page.goto(address(`/#${place}`))
@@ -84,7 +84,7 @@ async function measure(page: Page, place: string): Promise<{ readonly ms: number
   return { ms, moved: await page.evaluate<number>(MOVED) }
 }
 
-/** Widths of the layout in which the page is wider than its window. The page has the first one again afterwards. */
+/** Reports the widths of the layout at which the page is wider than its window, then restores the given width. */
 async function tooWide(page: Page, width: number): Promise<readonly string[]> {
   const wider = LAYOUTS.find(layout => layout.width === width)?.wider ?? width
   const found: string[] = []
@@ -97,7 +97,7 @@ async function tooWide(page: Page, width: number): Promise<readonly string[]> {
   return found
 }
 
-describe("every page for everybody:", () => {
+describe("accessibility and layout of every page:", () => {
   let page: Page
   const others = new Map<number, Page>()
   const figures: string[] = []
@@ -111,15 +111,15 @@ describe("every page for everybody:", () => {
   afterAll(() => console.info(`interactive after the last answer: ${figures.join(", ")}`))
 
   test.each(PAGES)(
-    "%s, of which axe and the accessibility tree miss nothing, which moves nothing and is no wider than its window",
+    "%s has no axe findings, a complete accessibility tree, no large layout shifts, and fits its window",
     async (name, place, heading) => {
-      // By itself first, for the figure.
+      // Measured alone first, so that other pages do not affect the figure.
       const { ms, moved } = await measure(page, place)
       const elsewhere = [...others].map(async ([width, other]) => {
         const told = { width, moved: (await measure(other, place)).moved }
         if (width === 320) expect(await unheard(other)).toEqual([])
         expect(await tooWide(other, width)).toEqual([])
-        // It would go on asking, in the process of the page that is measured next.
+        // Otherwise it would keep polling in the renderer process of the page that is measured next.
         await other.goto("about:blank")
         return told
       })
@@ -135,7 +135,7 @@ describe("every page for everybody:", () => {
   )
 })
 
-describe("what opens on a page, for everybody:", () => {
+describe("accessibility and layout of content that opens on a page:", () => {
   const policy = {
     apiVersion: "security.merlon.dev/v1alpha3",
     kind: "AuthorizationPolicy",
@@ -200,7 +200,7 @@ describe("what opens on a page, for everybody:", () => {
     await page.locator(".matrix button").first().click()
     await page.getByRole("region", { name: "Rules" }).waitFor()
     expect(await findings(page)).toEqual([])
-    // On a narrow page the callers stay while the workloads scroll, in the head as well.
+    // On a narrow page the column of callers stays while the workloads scroll, and so does its header.
     await page.setViewportSize({ width: 320, height: 800 })
     const moved = await page.evaluate<readonly number[]>(`(() => {
       const matrix = document.querySelector(".matrix")
@@ -250,7 +250,7 @@ it("shows a banner while the control plane does not answer", async () => {
   await page.getByText("The control plane has not answered since").waitFor()
   expect(await announcement(page, "The control plane has not answered since")).toBe("assertive")
   expect(await findings(page)).toEqual([])
-  // What was known stays.
+  // The last known content stays.
   await page.getByRole("heading", { name: "AuthorizationPolicy" }).waitFor()
   await page.context().setOffline(false)
   await page.getByText("The control plane has not answered since").waitFor({ state: "detached" })
@@ -325,7 +325,7 @@ it("draws darker lines in high contrast, without axe findings, and animates noth
   await expect.poll(line).not.toBe(usual)
   expect(await findings(page)).toEqual([])
   await page.emulateMedia({ contrast: null, forcedColors: "active" })
-  // Without backgrounds, the page that one is on has an outline, and badges have a border.
+  // Forced colours remove backgrounds: the link to the current page has an outline instead, and badges have a border.
   const drawn = (what: string, property: string): Promise<string> =>
     page.evaluate<string>(`getComputedStyle(document.querySelector(${JSON.stringify(what)})).${property}`)
   await expect.poll(() => drawn("nav a[aria-current]", "outlineStyle")).toBe("solid")
@@ -349,7 +349,7 @@ it("draws the calls of a shop from left to right, and opens side panels for serv
     const [before, after] = [await placeOf(from), await placeOf(to)]
     expect(before.x + before.width, `${from} is left of ${to}`).toBeLessThan(after.x)
   }
-  // Two ways lead to payment: beside each other, and payment between them.
+  // Two services call payment: they are side by side, and payment is between them.
   const [checkout, cart, payment] = [await placeOf("checkout"), await placeOf("cart"), await placeOf("payment")]
   expect(checkout.x).toBeCloseTo(cart.x, 0)
   expect(payment.y).toBeGreaterThan(Math.min(cart.y, checkout.y))
@@ -370,14 +370,14 @@ it("draws the calls of a shop from left to right, and opens side panels for serv
   await page.locator("section[aria-label=Edge]:focus").waitFor()
   await page.keyboard.press("Escape")
   await page.locator("button:focus", { hasText: "of shop/cart to shop/payment" }).waitFor()
-  // A thin curve, which a pointer of a test would miss.
+  // The event is dispatched directly: the edge is a thin curve, which a simulated pointer would miss.
   await page.locator(".react-flow__edge.denied", { hasText: "POST /charge · 9 denied" }).dispatchEvent("click")
   const edge = page.getByRole("region", { name: "Edge", exact: true })
   await edge.getByText("no ALLOW rule matched").waitFor()
   await edge.getByRole("button", { name: "Allow this…" }).waitFor()
 })
 
-it("lists calls that only their caller saw below the map, once the map is drawn", async () => {
+it("lists calls that only the caller's proxy reported, once the map above is drawn", async () => {
   const page = await asOwner("/nowhere")
   await page.setViewportSize({ width: 390, height: 800 })
   await answerShop(page)
@@ -387,7 +387,7 @@ it("lists calls that only their caller saw below the map, once the map is drawn"
   expect(moved).toBeLessThan(GOOD)
 })
 
-/** While the map is dragged, on this machine without a graphics card. */
+/** Frame times while the map is dragged, drawn without a graphics card. */
 const FRAMES = `new Promise(done => {
   const times = []
   const next = time => {
@@ -400,7 +400,7 @@ const FRAMES = `new Promise(done => {
 })`
 const DRAG_STEPS = 20
 
-it("keeps a map of 300 services in 20 namespaces readable: collapsed, opened one by one, searched, and as a table", async () => {
+it("shows a map of 300 services in 20 namespaces: collapsed, expanded one by one, searched, and as a table", async () => {
   const page = await asOwner("/nowhere")
   await answerManyServices(page)
   const began = Date.now()
@@ -413,7 +413,7 @@ it("keeps a map of 300 services in 20 namespaces readable: collapsed, opened one
   await namespace(/^team-19$/)
     .getByText("15 services · mTLS")
     .waitFor()
-  // Inside of it, which no edge shows.
+  // Calls denied inside the namespace, which no edge shows.
   await namespace(/^team-20$/)
     .getByText("292 denied")
     .waitFor()
@@ -451,6 +451,6 @@ it("keeps a map of 300 services in 20 namespaces readable: collapsed, opened one
 })
 
 it("logs no error on any page", () => {
-  // Chromium itself tries to keep the look of text that is replaced, and is kept from it.
+  // Chromium tries to set inline styles when it replaces text in the editor, and the Content-Security-Policy blocks that.
   expect(complaints.filter(text => !text.startsWith("Applying inline style"))).toEqual([])
 })

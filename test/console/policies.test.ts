@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing policies in the console: errors at their lines, what would change, and the way until proxies enforce it.
+// Writing policies in the console: errors at their lines, the effect of the change, and its enforcement by proxies.
 // @module-tag needs/chromium
 // @module-tag needs/kubectl
 
@@ -30,7 +30,7 @@ async function write(page: Page, text: string): Promise<void> {
   const editor = page.getByRole("textbox", { name: "Policy as YAML" })
   await editor.click()
   await page.keyboard.press("ControlOrMeta+a")
-  // As from the clipboard: the editor indents what is typed by itself.
+  // Inserted as if pasted: the editor would add its own indentation to typed text.
   await page.keyboard.insertText(text)
 }
 
@@ -92,7 +92,7 @@ it("applies a valid policy, shows its enforcement, and lists it in the history",
   const change = (word: string) =>
     history.getByRole("listitem").filter({ hasText: `admin ${word} AuthorizationPolicy app/from-console` })
   await change("deleted").waitFor()
-  // On a busy machine the time for proofs may be used up: the page shows as decided what the control plane decided.
+  // On a busy machine the proofs may run out of time. The page must show exactly the effects that the control plane decided.
   const recorded: { readonly items: readonly Change[] } = JSON.parse(
     await kubectl("get", "--raw", `${ANSWERS}/namespaces/app/changes`),
   )
@@ -114,7 +114,7 @@ it("applies a valid policy, shows its enforcement, and lists it in the history",
   await change("created").getByRole("button", { name: "Compare from here, before admin created" }).click()
   await page.getByLabel("From", { exact: true }).waitFor()
   const compared = page.getByRole("region", { name: "Net difference" })
-  // On a busy machine the time for proofs may be used up.
+  // On a busy machine the proofs may run out of time.
   await compared
     .getByText(/\(proved\)\.|Not decided|could be decided/)
     .first()
@@ -165,7 +165,7 @@ it("marks effects of a change as proved or not decided", async () => {
   expect(await toldOf("late")).toEqual(["not decided the time was up"])
 })
 
-it("says how to turn on the history", async () => {
+it("explains how to turn on the history", async () => {
   const page = await asOwner()
   await page.route(/\/changes\?/, route =>
     route.fulfill({ json: { items: [], metadata: {}, history: { enabled: false } } }),
@@ -297,7 +297,7 @@ it("shows a viewer everything, and disabled buttons with the role that helps", a
   await page.getByRole("button", { name: "Delete…", description: why, disabled: true }).waitFor()
   expect(await page.locator("main button:enabled").count()).toBe(0)
   expect(await findings(page)).toEqual([])
-  // What another user writes is shown, and is no way to write.
+  // The page shows changes of other users, and stays read-only.
   await apply({ ...strict("writers", "seen"), spec: { mtls: { mode: "PERMISSIVE" } } })
   await page.locator(".cm-content").getByText("PERMISSIVE").waitFor()
   expect(await page.locator(".cm-content[contenteditable=false]").count()).toBe(1)
@@ -314,6 +314,6 @@ it("names the missing role to a user without rights", async () => {
 })
 
 it("logs no error on any page", () => {
-  // Chromium itself tries to keep the look of text that is replaced, and is kept from it.
+  // Chromium tries to set inline styles when it replaces text in the editor, and the Content-Security-Policy blocks that.
   expect(complaints.filter(text => !text.startsWith("Applying inline style"))).toEqual([])
 })

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signing in and out, and what somebody gets who has no right to.
+// Sign-in and sign-out, and the rejection of users without valid credentials.
 // @module-tag needs/chromium
 // @module-tag needs/kubectl
 
@@ -18,7 +18,7 @@ import {
 
 const STORED = "JSON.stringify({ ...localStorage, ...sessionStorage })"
 
-it("signs in by the link of `merlonctl dashboard`, once, and removes the code from the address", async () => {
+it("signs in once with the link of `merlonctl dashboard`, and removes the code from the address", async () => {
   const { code, stdout } = await mesh.run("dashboard", "--no-open")
   expect(code).toBe(0)
   const link = stdout.trim()
@@ -75,11 +75,11 @@ it("requires a sign-in to open a copied address", async () => {
   await stranger.getByLabel("Cluster token").waitFor()
 })
 
-it("signs in at once when a link is pasted into a tab that is signed out", async () => {
+it("signs in immediately when a link is pasted into a signed-out tab", async () => {
   const page = await (await newContext()).newPage()
   await page.goto(address())
   await page.getByLabel("Cluster token").waitFor()
-  // The page is loaded already: only what is behind the `#` changes.
+  // The page is already loaded: only the fragment of its address changes.
   await page.evaluate<void>(`window.location.href = ${JSON.stringify(signInLink())}`)
   await page.getByRole("button", { name: "Sign out" }).waitFor()
   expect(page.url()).toBe(address("/#/"))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A control plane that stops and comes back, and what pages show meanwhile.
+// A control plane that stops and restarts, and what pages show meanwhile.
 
 import { once } from "node:events"
 import { connect } from "node:net"
@@ -13,11 +13,11 @@ import { address, asOwner, newContext, signInLink } from "../support/visit.js"
 
 const PROBE_MS = 20
 
-/** `flags` are those it was started with: it comes back where it was. */
+/** `flags` are those of the first start, so that the control plane restarts on the same ports. */
 export function goesAway(mesh: Merlonctl, api: () => ClusterApi, flags: () => readonly string[]): void {
-  describe("a control plane that goes away", () => {
-    it("is reported as away on every page, which continues once it is back", async () => {
-      // Served beside it, so that only what is behind goes away.
+  describe("a control plane that stops", () => {
+    it("shows a banner on every page until it answers again", async () => {
+      // A separate process serves these pages, so that only the control plane behind them stops.
       const besidePort = await freePort()
       const beside = mesh.start(["dashboard", "--no-open", "--port", String(besidePort)])
       try {
@@ -50,7 +50,7 @@ export function goesAway(mesh: Merlonctl, api: () => ClusterApi, flags: () => re
         console.info(`banners after the control plane stopped: ${after.join(", ")} ms`)
         for (const page of [...pages, own]) {
           expect(await announcement(page, "The control plane has not answered since")).toBe("assertive")
-          // What was known stays.
+          // The last known content stays.
           await page.getByRole("heading", { level: 1 }).waitFor()
         }
 
@@ -68,7 +68,7 @@ export function goesAway(mesh: Merlonctl, api: () => ClusterApi, flags: () => re
         await fetch(mesh.exposed("web.app", "/afterwards"))
         await pages[1]?.getByText("/afterwards").first().waitFor()
 
-        // Its own console began anew with it, and knows nobody any more.
+        // The control plane's own console restarted with it and lost its sessions.
         await own.getByText("You are signed out").waitFor()
         await own.goto(signInLink(mesh))
         await own.getByRole("heading", { level: 1, name: /attention/ }).waitFor()
@@ -78,7 +78,7 @@ export function goesAway(mesh: Merlonctl, api: () => ClusterApi, flags: () => re
       }
     })
 
-    it("shows the sample shop, and nothing once it is switched off", async () => {
+    it("shows the sample shop, and nothing of it after a restart without it", async () => {
       const page = await asOwner("/?ns=shop", mesh)
       await page.getByText("shop/cart is denied by shop/payment").first().waitFor()
       await page.locator(".react-flow__edge.plaintext").first().waitFor({ state: "attached" })
@@ -100,7 +100,7 @@ export function goesAway(mesh: Merlonctl, api: () => ClusterApi, flags: () => re
   })
 }
 
-/** When the control plane's answers ended, to within some milliseconds. */
+/** The time when the control plane stopped answering, to within a few milliseconds. */
 async function stopsAnswering(port: number): Promise<number> {
   for (;;) {
     const socket = connect(port, "127.0.0.1")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A mesh of a thousand workloads with a hundred decisions per second: the console still works. What is shown is bounded;
-// nothing here asserts time.
+// The console works with a thousand workloads and a hundred decisions per second. The number of drawn rows is bounded; no
+// test here asserts time.
 
 import type { Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -12,7 +12,7 @@ import { address, asOwner } from "../support/visit.js"
 
 const NAMESPACES = 10
 const EACH = 100
-/** More rows than anybody reads; whatever draws more draws everything. */
+/** The most rows that a page may draw. A page with more rows than this draws all of them. */
 const MOST_ROWS = 450
 const MOST_STOPS = 10
 
@@ -38,19 +38,19 @@ async function fill(api: ClusterApi): Promise<void> {
 
 const rowsIn = (page: Page): Promise<number> => page.locator("tr, [role=row], li, option").count()
 
-/** Fills the mesh, which stays full. */
+/** Adds the workloads to the mesh and leaves them there. */
 export function large(mesh: Merlonctl, api: () => ClusterApi): void {
   describe("a thousand workloads", () => {
     beforeAll(() => fill(api()))
 
-    it("finds one of them by name, by keyboard", async () => {
+    it("are found by name, by keyboard", async () => {
       const page = await asOwner("/workloads", mesh)
       await page.getByText(/^1,0\d\d of 1,0\d\d, first 300 shown$/).waitFor()
       expect(await rowsIn(page)).toBeLessThan(MOST_ROWS)
       await page.getByLabel("Search by name").focus()
       await page.keyboard.type("crowd-7/worker-77")
       await page.getByText(/^1 of 1,0\d\d$/).waitFor()
-      // Past the heads of the columns, which sort.
+      // Skips the column headers, which are buttons for sorting.
       const focused = (): Promise<string> => page.evaluate<string>("document.activeElement.textContent")
       for (let stop = 0; stop < MOST_STOPS && (await focused()) !== "crowd-7/worker-77"; stop++)
         await page.keyboard.press("Tab")
@@ -59,7 +59,7 @@ export function large(mesh: Merlonctl, api: () => ClusterApi): void {
       await page.getByText("tier=crowd").waitFor()
     })
 
-    it("fill no page, and open by click or by keyboard", async () => {
+    it("are only partly drawn, and open by click or by keyboard", async () => {
       const page = await asOwner("/workloads", mesh)
       for (const [index, [link, heading]] of (
         [
@@ -80,7 +80,7 @@ export function large(mesh: Merlonctl, api: () => ClusterApi): void {
       }
     })
 
-    it("are listed with plaintext callers first, and searched", async () => {
+    it("are listed with plaintext receivers first, and can be searched", async () => {
       await fetch(mesh.exposed("httpbin.foo", "/get"))
       const page = await asOwner("/mtls", mesh)
       await page.getByText("receives plaintext").first().waitFor()
@@ -91,7 +91,7 @@ export function large(mesh: Merlonctl, api: () => ClusterApi): void {
     })
   })
 
-  describe("a hundred decisions a second", () => {
+  describe("a hundred decisions per second", () => {
     const load = new Load(path => mesh.exposed("httpbin.foo", path), 100)
     afterAll(() => load.stop())
 
@@ -105,7 +105,7 @@ export function large(mesh: Merlonctl, api: () => ClusterApi): void {
       const grid = page.getByRole("grid")
       await grid.focus()
       for (let step = 0; step < 5; step++) await page.keyboard.press("ArrowDown")
-      // The time on a row is relative and goes on; the instant it stands for does not.
+      // The relative time on a row changes; its `datetime` attribute does not.
       const inHand = async (): Promise<string> =>
         `${await page.locator(".row.focused time").getAttribute("datetime")} ${await page.locator(".row.focused > :nth-child(6)").textContent()}`
       const held = await inHand()
@@ -129,9 +129,9 @@ export function large(mesh: Merlonctl, api: () => ClusterApi): void {
       await page.getByRole("heading", { level: 1, name: /attention/ }).waitFor()
     })
 
-    it("fill a table of at most ten thousand rows, to its end", async () => {
+    it("fill a table of at most ten thousand rows, which scrolls to its end", async () => {
       const page = await asOwner("/", mesh)
-      // As much as ten proxies remember: what one has told, once more under other names.
+      // As many decisions as ten proxies remember: copies of those of one proxy, under other names.
       await page.route(/\/decisions\?limit=/, async route => {
         const answer = await route.fetch()
         const list = (await answer.json()) as { items: { metadata: { name: string } }[] }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pages still look like the screenshots of the documentation, on the same kind of mesh, and a broken page is noticed.
+// Compares pages with the screenshots of the documentation, on the same kind of mesh, and checks that broken pages differ.
 // Fonts ship with the page, so every machine draws the same letters.
 
 import { readFileSync } from "node:fs"
@@ -21,7 +21,7 @@ const SOME = [named("overview"), named("map")]
 
 const styled = (isOn: boolean): string => `for (const sheet of document.styleSheets) sheet.disabled = ${!isOn}`
 
-/** Hides what is below the heading of a panel and leaves its place, or shows it again. */
+/** Hides the content below the heading of a panel but keeps its space, or shows it again. */
 const emptied = (panel: string, isOn: boolean): string => `(() => {
   for (const part of document.querySelectorAll("section")) {
     const name = part.getAttribute("aria-label") ?? document.getElementById(part.getAttribute("aria-labelledby"))?.textContent
@@ -42,16 +42,16 @@ export function pictures(mesh: Merlonctl): void {
 
   afterAll(() => browser.close())
 
-  test.each(VIEWS)("$name looks as in its picture", async view => {
+  test.each(VIEWS)("$name matches its screenshot", async view => {
     const picture = readFileSync(pictureOf(view))
     expect(picture.subarray(0, 8).toString("hex")).toBe(PNG)
     expect({ width: picture.readUInt32BE(16), height: picture.readUInt32BE(20) }).toEqual(SIZE)
     await see(page, view)
-    // On a busy machine the last chart is drawn late.
+    // On a busy machine the last chart may be drawn late.
     await expect.poll(() => differing(view)).toEqual([])
   })
 
-  describe("what is noticed:", () => {
+  describe("detects", () => {
     it("a page without its stylesheet", async () => {
       for (const view of SOME) {
         await see(page, view)

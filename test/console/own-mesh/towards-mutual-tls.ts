@@ -12,11 +12,11 @@ export function towardsMutualTls(mesh: Merlonctl, api: () => ClusterApi): void {
   describe("from plaintext to mutual TLS", () => {
     const addressOf = async (name: string, namespace: string): Promise<string> => {
       const pod = await api().get("Pod", name, namespace)
-      const { podIP = "" } = (pod?.status ?? {}) as { readonly podIP?: string } // by its schema
+      const { podIP = "" } = (pod?.status ?? {}) as { readonly podIP?: string } // has the type that its schema requires
       return podIP
     }
 
-    /** A program in the consumer's Pod that has never heard of the mesh. */
+    /** Calls httpbin from the consumer's Pod as a program outside the mesh does. */
     async function callInPlaintext(): Promise<void> {
       const [from, to] = [await addressOf("consumer-1", "app"), await addressOf("httpbin-1", "foo")]
       await new Promise<void>((resolve, reject) => {
@@ -28,7 +28,7 @@ export function towardsMutualTls(mesh: Merlonctl, api: () => ClusterApi): void {
       })
     }
 
-    it("says ready only after the whole chosen window was observed", async () => {
+    it("shows a workload as ready only after the whole chosen window was observed", async () => {
       const page = await asOwner("/mtls", mesh)
       const section = page.getByRole("region", { name: "app" })
       await section.getByText("observed only for").first().waitFor()
@@ -45,7 +45,7 @@ export function towardsMutualTls(mesh: Merlonctl, api: () => ClusterApi): void {
       expect(await page.getByText("ready for STRICT").count()).toBe(0)
     })
 
-    // Who comes next calls in plaintext again.
+    // Later tests call in plaintext again.
     afterAll(() => api().delete("PeerAuthentication", "my-policy", "foo"))
 
     it("switches to STRICT with a warning of blocked callers, and the edge becomes mTLS", async () => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chromium's own accessibility tree of a page: what a screen reader is given.
+// Chromium's accessibility tree of a page, which screen readers use.
 
 import type { Page } from "playwright-core"
 
@@ -13,7 +13,7 @@ interface AxNode {
 }
 
 const LANDMARKS = ["banner", "main"]
-/** What people operate, and what only its name describes. */
+/** Roles of controls and images, which need a name. */
 const NAMED = [
   "button",
   "link",
@@ -44,12 +44,12 @@ async function treeOf(page: Page): Promise<readonly AxNode[]> {
   }
 }
 
-/** The node and what it is in, from the inside out. */
+/** The node and its ancestors, from the inside out. */
 function* outwards(node: AxNode, byId: ReadonlyMap<string, AxNode>): IterableIterator<AxNode> {
   for (let at: AxNode | undefined = node; at !== undefined; at = byId.get(at.parentId ?? "")) yield at
 }
 
-/** What a screen reader would miss; nothing is the only right answer. */
+/** What is missing for screen readers; empty for a correct page. */
 export async function unheard(page: Page): Promise<readonly string[]> {
   const nodes = await treeOf(page)
   const byId = new Map(nodes.map(node => [node.nodeId, node]))

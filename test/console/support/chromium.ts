@@ -15,9 +15,10 @@ export const FLAGS: readonly string[] = [
   "--disable-component-update",
   "--disable-sync",
   "--no-first-run",
-  // Letters stand where they do on screens of a high resolution, which most people have.
+  // Places letters as on high-resolution screens, which most users have.
   "--font-render-hinting=none",
-  // One renderer process per browser context, which pages share, and none in reserve: starting one takes more CPU than a page.
+  // The pages of a browser context share one renderer process, and none is kept in reserve: starting one takes more CPU than
+  // a page.
   "--renderer-process-limit=1",
   "--disable-features=SpareRendererForSitePerProcess",
 ]

@@ -17,7 +17,7 @@ export class Load {
     this.#perTick = (perSecond * TICK_MS) / 1_000
   }
 
-  /** How many were answered. */
+  /** The number of answered requests. */
   get sent(): number {
     return this.#sent
   }
@@ -40,7 +40,7 @@ export class Load {
       await answer.arrayBuffer()
       this.#sent += 1
     } catch {
-      // A connection that ended with its turn; the next one tells as much.
+      // A closed connection is not an error here: the next request uses another one.
     } finally {
       this.#open -= 1
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls between the services of a shop, and between many services, answered in place of the control plane's own: what the map makes of them is tested, not who
-// made them.
+// Intercepts the API's list of calls and returns calls between the services of a shop, or between many services: these tests
+// are about how the map shows calls, not about their origin.
 
 import type { Page } from "playwright-core"
 
@@ -15,7 +15,7 @@ interface Call {
   readonly path?: string
 }
 
-/** As those of the sample shop. */
+/** The calls of the sample shop. */
 export const SHOP_CALLS: readonly Call[] = [
   { from: "outside the mesh", to: "frontend", count: 240 },
   { from: "frontend", to: "cart", count: 240 },
@@ -41,7 +41,7 @@ export async function answerShop(page: Page): Promise<void> {
   await page.route(/\/calls\?/, route => route.fulfill({ json: { items, metadata: {} } }))
 }
 
-/** A call that only the proxy of the caller saw. */
+/** Adds a call that only the caller's proxy reported. */
 export async function answerDestination(page: Page): Promise<void> {
   const spec = {
     ...{ workload: "shop/cart-1", destination: "api.example:443", place: "outside", transport: "passthrough" },

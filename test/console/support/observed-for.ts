@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes a mesh's recorded calls older, as if the mesh had been observed for hours.
+// Backdates a mesh's recorded calls, as if the mesh had been observed for hours.
 
 import { gunzipSync, gzipSync } from "node:zlib"
 import type { KubernetesObject } from "../../../packages/control/src/kubernetes/resource-type.js"
 import type { ClusterApi } from "../../e2e/control/support/cluster-api.js"
 
 const HOUR_MS = 3_600_000
-/** Shards of the ledger; those without a call are not stored. */
+/** Shards of the ledger; shards without calls are not stored. */
 const SHARDS = 4
 
 interface Shard {
@@ -22,7 +22,7 @@ export async function observedFor(api: ClusterApi, hours: number): Promise<void>
 }
 
 function older({ binaryData }: KubernetesObject, hours: number): Readonly<Record<string, string>> {
-  // As the ledger writes it.
+  // The ledger stores each shard as compressed JSON.
   const fields = Object.entries(binaryData as Readonly<Record<string, string>>)
   return Object.fromEntries(
     fields.map(([field, data]) => {

@@ -16,7 +16,7 @@ declare module "vitest" {
   interface ProvidedContext {
     /** The data folder of the mesh that the console's tests share. */
     readonly consoleMesh: string
-    /** Where that mesh and the browser are asked for. */
+    /** The folder in which workers request that mesh and the browser. */
     readonly consoleRuns: string
   }
 }

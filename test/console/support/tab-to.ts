@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Goes through a page as people do who have only a keyboard.
+// Moves through a page with the keyboard alone.
 
 import type { Page } from "playwright-core"
 import { expect } from "vitest"
@@ -19,10 +19,10 @@ const FOCUS = `(() => {
   return { tag: at.tagName, text: named.trim(), visible: drawn || inside }
 })()`
 
-/** More than any page has. */
+/** More stops than any page has. */
 const MOST_STOPS = 400
 
-/** Tab by Tab until something that says this has the focus; each stop on the way must be seen. */
+/** Presses Tab until an element with this text has the focus. Each element on the way must show that it has the focus. */
 export async function tabTo(page: Page, text: string | RegExp): Promise<void> {
   for (let stop = 0; stop < MOST_STOPS; stop++) {
     await page.keyboard.press("Tab")

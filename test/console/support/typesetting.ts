@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the text of a page is set: words that break in the middle, and names with the wide hyphens of tabular figures.
+// Finds typesetting errors on a page: words broken in the middle, and names with the wide hyphens of tabular figures.
 
 import type { Page } from "playwright-core"
 
@@ -19,7 +19,7 @@ const ERRORS = `(() => {
   return found
 })()`
 
-/** Nothing is the only right answer. */
+/** Empty for a correct page. */
 export function typesettingErrors(page: Page): Promise<readonly string[]> {
   return page.evaluate<readonly string[]>(ERRORS)
 }

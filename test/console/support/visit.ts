@@ -9,29 +9,29 @@ import { keptCodes } from "../../../packages/cli/src/serve/console-key.js"
 import { Merlonctl } from "../../e2e/local/support/merlonctl.js"
 import { whatRuns } from "./what-runs.js"
 
-/** For what comes at once or, on a busy machine, later. */
+/** The timeout of a step. Steps normally finish at once, but later on a busy machine. */
 export const PATIENCE = 120_000
-/** For what takes a process each time that it is asked. */
+/** For polls that start a process each time. */
 export const SELDOM = { interval: 500 }
 export const mesh = new Merlonctl(inject("consoleMesh"))
 const run = promisify(execFile)
 let connected: Promise<Browser> | undefined
-/** What any page complained of; nothing is the only right answer. */
+/** Errors that pages logged or threw; empty for correct pages. */
 export const complaints: string[] = []
 
 /** Contexts and pages, in the order in which they were opened. */
 const opened: { close: () => Promise<void> }[] = []
-/** The context that all tests of a worker share in which the owner of a mesh is signed in, by the address of the console. */
+/** Browser contexts with a signed-in owner, by the address of the console. All tests of a worker share them. */
 const owners = new Map<string, Promise<BrowserContext>>()
 
-/** Called before each file: files of a worker share this module, but not what their tests opened. */
+/** Called before each test file: the files of a worker share this module, but not the pages that their tests opened. */
 export function endWithTheirTests(): void {
   complaints.length = 0
   let before = 0
   beforeEach(() => {
     before = opened.length
   })
-  // Open pages keep polling, so those of a test are closed with it.
+  // Open pages keep polling, so the pages of a test are closed after it.
   afterEach(() => closeAll(before))
   afterAll(() => closeAll(0))
 }
@@ -40,17 +40,17 @@ async function closeAll(from: number): Promise<void> {
   for (const one of opened.splice(from)) await one.close()
 }
 
-/** Of the shared mesh's console, or of another one's. */
+/** An address of the shared mesh's console, or of another mesh's. */
 export function address(path = "/", of: Merlonctl = mesh): string {
   return `http://127.0.0.1:${of.record.ports.console}${path}`
 }
 
-/** Another connection to the browser that all files share. */
+/** Opens another connection to the browser that all test files share. */
 export async function connect(): Promise<Browser> {
   return chromium.connect(await whatRuns(inject("consoleRuns"), "browser"))
 }
 
-/** Ends with the test, or with the file if it was opened before its tests. */
+/** Opens a context that is closed after the test, or after the file if it was opened before the tests. */
 export async function newContext(options: BrowserContextOptions = {}): Promise<BrowserContext> {
   const context = await openContext(options)
   opened.push(context)
@@ -76,8 +76,8 @@ export function signInLink(of: Merlonctl = mesh): string {
 }
 
 /**
- * A page signed in as the mesh's owner, by default one that asks nothing. It shares its session, and its renderer process, with the other tests of the worker:
- * a test that signs out, goes offline or stops the clock uses `asOwnerAlone`.
+ * Opens a page as the mesh's owner, by default one that sends no queries. It shares its session and its renderer process
+ * with the other tests of the worker: a test that signs out, goes offline or stops the clock uses `asOwnerAlone`.
  */
 export async function asOwner(place = "/nowhere", of: Merlonctl = mesh): Promise<Page> {
   const home = address("/", of)
@@ -105,7 +105,7 @@ async function signedInOwner(of: Merlonctl): Promise<BrowserContext> {
   const context = await openContext({})
   const page = await context.newPage()
   await signIn(page, of)
-  // Stays open, without a script, so that Chromium keeps the renderer process for the pages of the next test.
+  // This page without scripts stays open, so that Chromium keeps the renderer process for the pages of the next test.
   await page.goto(address("/icon.svg", of))
   return context
 }
@@ -120,7 +120,7 @@ export async function kubectl(...args: readonly string[]): Promise<string> {
   return (await run("kubectl", [...args], { env })).stdout.trim()
 }
 
-/** As `kubectl apply` does. */
+/** Applies objects with `kubectl apply`. */
 export async function apply(...objects: readonly object[]): Promise<void> {
   const env = { PATH: process.env.PATH ?? "", KUBECONFIG: `${mesh.data}/kubeconfig`, HOME: mesh.data }
   const applied = run("kubectl", ["apply", "-f", "-"], { env })
@@ -128,7 +128,7 @@ export async function apply(...objects: readonly object[]): Promise<void> {
   await applied
 }
 
-/** A ServiceAccount's token with the cluster's role `view`, or with none. */
+/** A token of a ServiceAccount with the given ClusterRole, or without any. */
 export async function tokenOf(name: string, role?: string): Promise<string> {
   const account = `default:${name}`
   await kubectl("create", "serviceaccount", name)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vitest's main process starts what the console's tests share when the first worker asks for it: an unused mesh would
-// still take CPU, and Vitest can pass values to workers only before they start.
+// Starts the mesh and the browser that the console's tests share. Vitest's main process does so when the first worker
+// requests them: an unused mesh would take CPU. They communicate through files, since Vitest can pass values to workers only
+// before they start.
 
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -12,10 +13,10 @@ type WhatRuns =
   | { readonly failure: string; readonly where?: never }
 
 const PAUSE_MS = 100
-/** Below the time limit of hooks, which wait for it. */
+/** Shorter than the timeout of the hooks that wait for it. */
 const LIMIT_MS = 280_000
 
-/** Starts it when it is asked for, and tells where it is; undefined where nobody asked, or it could not be started. */
+/** Starts the resource when a worker requests it, and publishes its address. Undefined without a request, or on failure. */
 export async function startWhenAsked<T>(
   folder: string,
   name: string,
@@ -36,7 +37,7 @@ export async function startWhenAsked<T>(
   }
 }
 
-/** Where it is, when it runs; throws when it could not be started. */
+/** Requests the resource, and returns its address once it runs; throws if it could not be started. */
 export async function whatRuns(folder: string, name: string): Promise<string> {
   writeFileSync(asked(folder, name), "")
   const answer = answered(folder, name)
