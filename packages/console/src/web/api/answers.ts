@@ -56,7 +56,7 @@ export interface ProxyReport {
   readonly certificateNotAfter?: string
 }
 
-/** With the proxies: how long the last changes took until every proxy enforced them. */
+/** Metadata of the list of proxies: how long the last changes took until every proxy enforced them. */
 export interface EnforcedNote {
   readonly enforced?: { readonly changes: number; readonly medianMs: number; readonly slowestMs: number }
 }
@@ -95,7 +95,7 @@ export interface TrafficMinute {
   readonly denied: number
 }
 
-/** With the calls: notes on the last hour, as far back as the server remembers. */
+/** Metadata of the list of calls: the traffic of the last hour, as far back as the server remembers. */
 export interface TrafficNote {
   readonly traffic?: readonly TrafficMinute[]
 }
@@ -235,7 +235,7 @@ export interface EffectRegion {
   readonly more?: number
 }
 
-/** With the changes. */
+/** Metadata of the list of changes. */
 export interface HistoryNote {
   readonly history?: {
     readonly enabled: boolean

@@ -48,10 +48,10 @@ export interface Sent {
 /** Requests a path of the Kubernetes API and returns its JSON. */
 export async function api<T>(path: string, sent: Sent = {}): Promise<T> {
   const answer = await send(`./api${path}`, sent)
-  return (await answer.json()) as T // the API's own documents; what is read of them is looked at where it is shown
+  return (await answer.json()) as T // documents of the API; the code that shows a field checks it
 }
 
-/** The same, with the API's warnings. */
+/** Like `api`, and also returns the API's warnings. */
 export async function apiWithWarnings<T>(path: string, sent: Sent): Promise<{ value: T; warnings: readonly string[] }> {
   const answer = await send(`./api${path}`, sent)
   return { value: (await answer.json()) as T, warnings: warningsIn(answer.headers.get("warning") ?? "") }

@@ -58,7 +58,7 @@ export function conditionOf(policy: Policy | undefined, type: string): Condition
   return policy?.status?.conditions?.find(condition => condition.type === type)
 }
 
-/** The version of what users have written. Status updates of the control plane do not change it. */
+/** The version of the user's part of an object. Status updates of the control plane do not change it. */
 export function versionOf({ uid, generation, labels, annotations }: Metadata): string {
   return JSON.stringify([uid, generation, labels, annotations])
 }

@@ -44,7 +44,7 @@ async function isAllowed(request: AccessRequest): Promise<boolean> {
   return status?.allowed === true && status.denied !== true
 }
 
-/** Where the user can create one: everywhere (""), in the named namespace, or nowhere (null); undefined until known. */
+/** Where the user may create objects: everywhere (""), in one namespace, or nowhere (null); undefined until known. */
 export function useWhereMayCreate(entry: KindEntry): string | null | undefined {
   const { names } = useSession()
   const request = { verb: "create", group: names[entry.group], resource: entry.plural }
@@ -74,7 +74,7 @@ export function useMayWrite(entry: KindEntry | undefined, namespace: string | un
   return create && update
 }
 
-/** Whether the user may send queries that need computing time of the control plane, everywhere or in one namespace. */
+/** Whether the user may send queries that cost the control plane computing time, in all namespaces or in one. */
 export function useMayAsk(resource: string, namespace?: string): boolean | undefined {
   return useMayAnswer("create", resource, namespace)
 }

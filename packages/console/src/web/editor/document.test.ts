@@ -31,12 +31,12 @@ describe("a policy's text", () => {
   })
 
   test.each([
-    ["no YAML", "kind: [", 1],
+    ["invalid YAML", "kind: [", 1],
     ["a list", "- a", 1],
-    ["a text", "hello", 1],
-    ["nothing", "", 1],
-    ["no name", "kind: A\nmetadata: {}", 1],
-    ["two keys alike, at the second", "kind: A\nmetadata: { name: a }\nkind: B", 3],
+    ["a string", "hello", 1],
+    ["an empty text", "", 1],
+    ["a missing name", "kind: A\nmetadata: {}", 1],
+    ["a duplicate key, at the second one", "kind: A\nmetadata: { name: a }\nkind: B", 3],
   ])("reports the line of the error for %s", (_, text, line) => {
     const { value, errors } = readDocument(text)
     expect(value).toBeUndefined()
@@ -77,11 +77,11 @@ describe("completion", () => {
 
   test.each([
     ["the kind's own fields", [], "s", ["spec"]],
-    ["the fields of the map around", ["spec:"], "  ac", ["action", "open", "rules"]],
+    ["the fields of the surrounding map", ["spec:"], "  ac", ["action", "open", "rules"]],
     ["the fields of a list's items", ["spec:", "  rules:"], "    - t", ["to"]],
     ["the values of a field", ["spec:"], "  action: A", ["ALLOW", "DENY"]],
-    ["yes and no", ["spec:"], "  open: ", ["true", "false"]],
-    ["nothing where nothing is known", ["metadata:"], "  na", []],
+    ["true and false", ["spec:"], "  open: ", ["true", "false"]],
+    ["nothing for an unknown field", ["metadata:"], "  na", []],
   ])("offers %s", (_, before, typed, expected) => {
     expect(labels(before, typed)).toEqual(expected)
   })

@@ -78,14 +78,14 @@ function rangeOf(root: Node | null, steps: readonly (string | number)[]): readon
       const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(step))
       if (pair === undefined) break
       next = pair.value
-      const [from, to] = (pair.key as Node).range ?? [0, 0] // a scalar's, as was just seen
+      const [from, to] = (pair.key as Node).range ?? [0, 0] // a scalar, as checked above
       range = [from, to]
     } else if (isSeq(node) && typeof step === "number") {
       next = node.items[step]
       const own = (next as Node | undefined)?.range
       if (own) range = [own[0], own[1]]
     } else break
-    node = next as Node | undefined // what a map or a list holds is a node
+    node = next as Node | undefined // items of maps and lists are nodes
   }
   return range
 }

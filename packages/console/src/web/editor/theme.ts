@@ -9,7 +9,7 @@ const LOOK = EditorView.theme({
   "&": { backgroundColor: "var(--surface)", color: "var(--ink)", fontSize: "12.5px" },
   "&.cm-focused": { outline: "2px solid var(--accent)" },
   ".cm-content": { fontFamily: "var(--mono)", caretColor: "var(--ink)" },
-  // Else a long name leaves its `-` alone on a line.
+  // Otherwise a long name would wrap as a whole and leave its `-` alone on a line.
   ".cm-lineWrapping": { wordBreak: "break-all" },
   ".cm-gutters": { backgroundColor: "var(--surface-2)", color: "var(--ink-3)", borderRight: "1px solid var(--line)" },
   ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "var(--hover)" },

@@ -73,7 +73,7 @@ export function YamlEditor({ given, readOnly, errors, kind, onChange }: YamlEdit
     return () => made.destroy()
   }, [])
 
-  // In place, so that rights, completion and the way back stay what they are.
+  // Replaces the text in place, so that the read-only state, completion and the undo history stay.
   useEffect(() => {
     const current = view.current
     if (current === null || shown.current === given) return

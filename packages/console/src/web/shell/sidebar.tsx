@@ -9,7 +9,7 @@ import { Brand } from "./brand.js"
 interface SidebarProps {
   readonly mesh: string
   readonly here: PageEntry | undefined
-  /** Whether it is open as a drawer. Wide windows always show it. */
+  /** Whether the drawer is open. Wide windows always show the sidebar. */
   readonly open: boolean
   readonly close: () => void
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the analysis finds in policies that are each valid: dead rules, rules that contradict each other, traps.
+// Findings of the analysis in valid policies: dead rules, contradicting rules, and common mistakes.
 
 import type { ReactNode } from "react"
 import { Link } from "wouter"

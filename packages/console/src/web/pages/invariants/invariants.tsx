@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Invariants and whether they hold, and what the analysis finds in policies that are each valid.
+// Invariants and whether they hold, and findings of the analysis in valid policies.
 
 import type { ReactNode } from "react"
 import { Link } from "wouter"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the search box finds for a text: pages, workloads, policies, decision ids, and answers to questions in words.
+// Finds the results of the search box: pages, workloads, policies, decision ids, and pages that answer a question.
 
 import { principalOf } from "../../ui/names.js"
 
