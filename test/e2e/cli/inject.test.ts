@@ -47,7 +47,7 @@ describe("merlonctl inject", () => {
     const { code, err } = await inject(DEPLOYMENT.replace("8080", "15021"))
     expect(code).toBe(1)
     expect(err).toContain(
-      "standard input: Deployment web: no xserver can be injected: the ports 15021 are xserver's own",
+      "standard input: Deployment web: no xserver can be injected: the ports 15021 are reserved for xserver",
     )
   })
 })

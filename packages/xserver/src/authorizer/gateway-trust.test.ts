@@ -26,7 +26,7 @@ describe("gateways", () => {
   })
 
   it("are addresses, blocks or principals", () => {
-    expect(() => new Gateways(["gateway"])).toThrow("`gateway` is neither an address")
+    expect(() => new Gateways(["gateway"])).toThrow("`gateway` is not an address")
   })
 })
 
