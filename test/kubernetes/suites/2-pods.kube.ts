@@ -175,7 +175,7 @@ describe("in a namespace of the mesh", () => {
     const message = 'jsonpath={.status.conditions[?(@.type=="Ready")].message}'
     await expect
       .poll(() => kubectl("get", "pa", "default", "-n", SPACE, "-o", message), { timeout: 150_000 })
-      .toContain("unjudged")
+      .toContain("without policy checks")
     await kubectl("delete", "pod", "lax", "-n", SPACE, "--now")
   })
 
