@@ -129,13 +129,16 @@ function hidesToken(name: string, { request }: Question, { tokens }: Program): b
 /** Whether a rule denies the request with its lines as they may have been before the gateway joined them. */
 function isDeniedUnjoined(question: Question, gate: Gate, admission: Admission<Judgement>): boolean {
   const { protectedHeaders } = gate.program
-  const read = question.headerNames().filter(name => question.joinsLines(name) && protectedHeaders.readsHeader(name))
+  const { connection, request, joinsLines } = question
+  const isJoined = (name: string) => request.headers.get(name)?.some(line => line.includes(",")) === true
+  const read = question
+    .headerNames()
+    .filter(name => isJoined(name) && joinsLines(name) && protectedHeaders.readsHeader(name))
+  // Most requests have no such header, and are judged once.
   if (read.length === 0) return false
-  const names = new Set(read)
-  const requests = unjoined(question.request, names)
+  const requests = unjoined(request, new Set(read))
   // Fail closed: what takes too long to judge is denied.
-  if (requests === undefined) return true
-  return requests.some(each => gate.deniedNow(question.connection, each, admission) !== undefined)
+  return requests === undefined || requests.some(each => gate.deniedNow(connection, each, admission) !== undefined)
 }
 
 /** Undefined if this authorizer is in the list already, or the list is too long. */
