@@ -20,28 +20,33 @@ export function logUndated(
   const byNamespace = new Map<string, Peer[]>()
   for (const policy of policies) {
     if (policy.kind !== "PeerAuthentication" || isShadow(policy, mesh)) continue
-    const { namespace } = policy.metadata
-    byNamespace.set(namespace, [...(byNamespace.get(namespace) ?? []), policy])
+    push(byNamespace, policy.metadata.namespace, policy)
   }
-  for (const peers of byNamespace.values()) if (peers.length > 1) logOf(peers, workloads, mesh, log)
+  for (const workload of workloads) {
+    const byScope = new Map<string, Peer[]>()
+    for (const namespace of new Set([workload.namespace, mesh.names.rootNamespace])) {
+      for (const policy of byNamespace.get(namespace) ?? []) {
+        push(byScope, peerScope(policy, workload, mesh) ?? "none", policy)
+      }
+    }
+    byScope.delete("none")
+    for (const peers of byScope.values()) logDiffering(peers, log)
+  }
 }
 
-function logOf(
-  peers: readonly Peer[],
-  workloads: readonly Workload[],
-  mesh: MeshConfig,
-  log: Pick<InputLog, "skip">,
-): void {
-  for (const workload of workloads) {
-    for (const scope of ["mesh", "namespace", "workload"] as const) {
-      const [first, ...others] = peers.filter(policy => peerScope(policy, workload, mesh) === scope)
-      // A policy that a cluster has stored is older than one that it has not.
-      if (first === undefined || [first, ...others].some(({ metadata }) => metadata.creationTimestamp)) continue
-      if (others.every(other => isDeepStrictEqual(modesOf(other), modesOf(first)))) continue
-      const named = [first, ...others].map(({ metadata }) => `${metadata.namespace}/${metadata.name}`).sort()
-      log.skip(`PeerAuthentications ${named.join(", ")}: the oldest counts, and files do not say which one it is`)
-    }
-  }
+function push(groups: Map<string, Peer[]>, key: string, policy: Peer): void {
+  const group = groups.get(key)
+  if (group === undefined) groups.set(key, [policy])
+  else group.push(policy)
+}
+
+function logDiffering(peers: readonly Peer[], log: Pick<InputLog, "skip">): void {
+  const [first, ...others] = peers
+  // A policy that a cluster has stored is older than one that it has not.
+  if (first === undefined || peers.some(({ metadata }) => metadata.creationTimestamp)) return
+  if (others.every(other => isDeepStrictEqual(modesOf(other), modesOf(first)))) return
+  const named = peers.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`).sort()
+  log.skip(`PeerAuthentications ${named.join(", ")}: the oldest counts, and files do not say which one it is`)
 }
 
 const modesOf = ({ spec }: Peer) => [spec.mtls?.mode ?? "UNSET", spec.portLevelMtls]
