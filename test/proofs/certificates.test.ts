@@ -379,6 +379,13 @@ describe("a certificate is not valid", () => {
     expect([isValid(written({}, {}), [set]), isValid(written(change, values), [set])]).toEqual([true, false])
   })
 
+  it("about requests whose claim is compared with nothing", () => {
+    const set = [anyIssuer, authorization("ALLOW", [])]
+    const asked = (values: readonly string[]): string =>
+      forged({ kind: "reach", asked: { when: [{ key: "request.auth.claims[g]", values }] }, ways: [], proofs: {} }, set)
+    expect([isValid(asked(["v"]), [set]), isValid(asked([]), [set])]).toEqual([true, false])
+  })
+
   it("of a policy that targets a Gateway with the name of a Service", () => {
     const policy = (targetRefs: readonly TargetRef[]): PolicyDocument => ({
       apiVersion: "security.merlon.dev/v1alpha3",

@@ -93,11 +93,11 @@ export function regionOf(
   const when = list(read.when ?? [], at).flatMap((one): readonly Written[] => {
     const { key, values, notValues } = fields(one, at, ["key", "values", "notValues"])
     const name = text(key, at)
-    if (values === undefined && notValues === undefined)
-      throw new Invalid(`${at}: \`${name}\` is compared with nothing`)
+    const [equal, unequal] = [texts(values, at), texts(notValues, at)]
+    if (equal.length + unequal.length === 0) throw new Invalid(`${at}: \`${name}\` is compared with nothing`)
     return [
-      { name, negated: false, values: texts(values, at) },
-      { name, negated: true, values: texts(notValues, at) },
+      { name, negated: false, values: equal },
+      { name, negated: true, values: unequal },
     ]
   })
   const asked = [clauses("from", "source", SOURCE), clauses("to", "operation", OPERATION), [when]].map(some =>
