@@ -3,8 +3,14 @@
 
 export type Fields = { readonly [field: string]: unknown }
 
+const NONE: Fields = {}
+
 export function fieldsOf(value: unknown): Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : {}
+  return isFields(value) ? value : NONE
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
 }
 
 export function listOf(value: unknown): readonly unknown[] {

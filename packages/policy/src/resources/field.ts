@@ -74,21 +74,32 @@ export class Report {
 }
 
 export class Field {
-  constructor(
-    readonly value: unknown,
-    readonly at: Path,
-    private readonly report: Report,
-  ) {}
+  readonly value: unknown
+  readonly #report: Report
+  /** Where the value is. Few paths are ever reported, so that paths are made of these links only then. */
+  readonly #parent: Field | undefined
+  readonly #steps: Path
+
+  constructor(value: unknown, steps: Path, report: Report, parent?: Field) {
+    this.value = value
+    this.#steps = steps
+    this.#report = report
+    this.#parent = parent
+  }
+
+  get at(): Path {
+    return this.#parent === undefined ? this.#steps : [...this.#parent.at, ...this.#steps]
+  }
 
   /** The field with that name; the value of an absent field is undefined. */
   field(name: string): Field {
     const own = isObject(this.value) && Object.hasOwn(this.value, name) ? this.value[name] : undefined
-    return new Field(own, [...this.at, name], this.report)
+    return new Field(own, [name], this.#report, this)
   }
 
   /** A field without a value at a path below this one, for reporting errors there. */
   below(way: Path): Field {
-    return new Field(undefined, [...this.at, ...way], this.report)
+    return new Field(undefined, way, this.#report, this)
   }
 
   get present(): boolean {
@@ -101,20 +112,20 @@ export class Field {
 
   get items(): readonly Field[] {
     if (!Array.isArray(this.value)) return []
-    return this.value.map((item: unknown, index) => new Field(item, [...this.at, index], this.report))
+    return this.value.map((item: unknown, index) => new Field(item, [index], this.#report, this))
   }
 
   get entries(): readonly (readonly [string, Field])[] {
     if (!isObject(this.value)) return []
-    return Object.entries(this.value).map(([name, value]) => [name, new Field(value, [...this.at, name], this.report)])
+    return Object.entries(this.value).map(([name, value]) => [name, new Field(value, [name], this.#report, this)])
   }
 
   error(code: DocumentErrorCode, problem: string, fix: string): void {
-    this.report.error(code, this.at, problem, fix)
+    this.#report.error(code, this.at, problem, fix)
   }
 
   warn(code: WarningCode, problem: string, fix: string): void {
-    this.report.warn(code, this.at, problem, fix)
+    this.#report.warn(code, this.at, problem, fix)
   }
 }
 
