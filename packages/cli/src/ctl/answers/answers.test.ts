@@ -146,7 +146,17 @@ describe("diff", () => {
       ...{ result: "equal", changes: [], undecided: [], invariants: [] },
       read: { policies: 2, workloads: 2, skipped: [] },
     })
-    expect(err).toMatch(/note: .*ConfigMap settings is passed over/)
+    expect(err).toMatch(/note: .*ConfigMap settings is ignored/)
+  })
+
+  it("counts the other documents of a large set in one line", async () => {
+    mkdirSync(at("large"), { recursive: true })
+    writeFileSync(
+      join(at("large"), "all.yaml"),
+      ALLOW + TOKENS + OTHER.repeat(5) + OTHER.replace("ConfigMap", "Secret"),
+    )
+    expect(await diff("old", "large")).toBe(0)
+    expect(err).toMatch(/large: 6 documents are ignored, as they are not policies: 5 ConfigMap, 1 Secret\n/)
   })
 
   it("takes a folder without files as an empty set of policies", async () => {

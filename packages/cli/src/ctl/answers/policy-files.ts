@@ -111,9 +111,25 @@ function isWorkload(value: unknown): boolean {
   return kind === "Service" || WORKLOAD_KINDS.includes(textOf(kind) ?? "")
 }
 
-export function noteOthers({ others }: PolicyFiles, note: (text: string) => void): void {
-  for (const { value, source } of others) note(`${source}: ${titleOf(value)} is passed over: it is no policy`)
+/** A repository may hold thousands of them. */
+const MOST_NAMED = 5
+
+/** Notes the documents of other kinds: each one, or how many of each kind. */
+export function noteOthers(path: string, others: PolicyFiles["others"], note: (text: string) => void): void {
+  if (others.length <= MOST_NAMED) {
+    for (const { value, source } of others) note(`${source}: ${titleOf(value)} is ignored: it is not a policy`)
+    return
+  }
+  const counts = new Map<string, number>()
+  for (const { value } of others) {
+    const kind = textOf(fieldsOf(value).kind) ?? NO_KIND
+    counts.set(kind, (counts.get(kind) ?? 0) + 1)
+  }
+  const counted = [...counts].map(([kind, count]) => `${count} ${kind}`).join(", ")
+  note(`${path}: ${others.length} documents are ignored, as they are not policies: ${counted}`)
 }
+
+const NO_KIND = "without kind"
 
 function titleOf(value: unknown): string {
   const { kind, metadata } = fieldsOf(value)

@@ -244,7 +244,8 @@ async function fromFiles(flags: Flags): Promise<Sets> {
   const [before, after] = [policiesIn(texts.from, from, reading), policiesIn(texts.to, to, reading)]
   for (const [path, files] of [[from, before] as const, [to, after] as const]) {
     const isRead = ({ value }: { readonly value: unknown }) => mesh.dialect === "istio" && isMeshConfig(value)
-    noteOthers({ ...files, others: files.others.filter(one => !isRead(one)) }, note)
+    const others = files.others.filter(one => !isRead(one))
+    noteOthers(path, others, note)
     // An empty folder is the state before or after a mesh. Files without policies are probably a mistake.
     if (!files.isEmpty) logIfUseless(path, files, log, "policy")
   }
@@ -293,8 +294,9 @@ function againstCluster(flags: Flags): Promise<Sets> {
     const reading = { names: session.names, namespace: session.namespace, note, log }
     const files = await Promise.all(flags.filename.map(path => readPolicyFiles(path, reading)))
     for (const [index, file] of files.entries()) {
-      noteOthers(file, note)
-      logIfUseless(flags.filename[index] ?? "", file, log, "policy")
+      const path = flags.filename[index] ?? ""
+      noteOthers(path, file.others, note)
+      logIfUseless(path, file, log, "policy")
       if (session.dialect === "istio" && file.others.some(({ value }) => isMeshConfig(value)))
         log.skip("the mesh configuration in the files: not modelled: the answer is about the cluster's")
     }
