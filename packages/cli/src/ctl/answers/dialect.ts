@@ -41,16 +41,16 @@ export function namesIn(texts: readonly SourceText[], flags: DialectFlags): Mesh
 }
 
 // JSON may escape the slash.
-const MENTIONED = /\b(?:security|networking)\.(istio\.io|merlon\.dev)\\?\//g
+const MENTIONS_ISTIO = /\b(?:security|networking)\.istio\.io\\?\//
+const MENTIONS_MERLON = /\b(?:security|networking)\.merlon\.dev\\?\//
 
 /**
  * Decides by the API groups of policies. Texts are parsed only if they mention both, since a mention is not yet a
  * policy.
  */
 function detected(texts: readonly SourceText[]): MeshNames {
-  const mentioned = new Set(texts.flatMap(({ text }) => [...text.matchAll(MENTIONED)].map(([, domain]) => domain)))
-  if (!mentioned.has(ISTIO.domain)) return MERLON
-  if (!mentioned.has(MERLON.domain)) return ISTIO
+  if (!texts.some(({ text }) => MENTIONS_ISTIO.test(text))) return MERLON
+  if (!texts.some(({ text }) => MENTIONS_MERLON.test(text))) return ISTIO
   const [istios, ours] = [firstOf(ISTIO, texts), firstOf(MERLON, texts)]
   if (istios !== undefined && ours !== undefined)
     throw new CommandError(

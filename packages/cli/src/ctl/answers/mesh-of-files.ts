@@ -157,8 +157,13 @@ export function logMeshChange(
 }
 
 /** Logs configurations of other revisions of Istio. They apply to Pods and Namespaces with the revision's label. */
-export function logRevisions(texts: readonly SourceText[], flags: MeshSettings, log: Pick<InputLog, "skip">): void {
-  if (flags.meshConfig !== undefined || !isIstio(namesIn(texts, flags))) return
+export function logRevisions(
+  texts: readonly SourceText[],
+  { dialect }: MeshConfig,
+  flags: MeshSettings,
+  log: Pick<InputLog, "skip">,
+): void {
+  if (flags.meshConfig !== undefined || dialect !== "istio") return
   const [counted] = configsIn(texts)
   const all = allConfigsIn(texts)
   const others = all.filter(one => one.revision !== counted?.revision && isOther(one, counted))

@@ -131,7 +131,7 @@ async function fromFiles(
   const policies = files.flatMap(file => file.policies)
   const answered = about?.(workloads) ?? workloads
   logProviders(policies, mesh, log)
-  logRevisions(texts.flat(), flags, log)
+  logRevisions(texts.flat(), mesh, flags, log)
   logOtherProxies(
     others,
     all.flatMap(file => file.others.map(({ value }) => value)),

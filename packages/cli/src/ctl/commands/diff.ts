@@ -238,7 +238,7 @@ async function fromFiles(flags: Flags): Promise<Sets> {
   }
   const all = [...texts.from, ...texts.to, ...texts.workloads]
   const mesh = await meshOfFiles(all, flags, log, note)
-  logRevisions(all, flags, log)
+  logRevisions(all, mesh, flags, log)
   const known = new Map<string, readonly ReadDocument[]>()
   const reading = { names: mesh.names, namespace: flags.namespace ?? "default", note, log, known }
   const [before, after] = [policiesIn(texts.from, from, reading), policiesIn(texts.to, to, reading)]

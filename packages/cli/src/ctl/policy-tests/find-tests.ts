@@ -80,7 +80,7 @@ async function testsIn(file: string, { flags, note, log, reading }: FindOptions)
     const documents = [...inline(test, file, mesh.names, own), ...read.flatMap(one => one.policies)]
     const workloads = [...test.workloads.values()]
     logProviders(documents, mesh, own)
-    logRevisions(texts.flat(), flags, own)
+    logRevisions(texts.flat(), mesh, flags, own)
     logUndated(documents, workloads, mesh, own)
     own.noteMissed(note)
     own.limitTo(workloads, mesh.names.rootNamespace, note)
