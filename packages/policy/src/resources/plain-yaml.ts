@@ -4,6 +4,8 @@
 // Everything else, including every error, is left to the library. INVARIANT: the library reads every text that is
 // accepted here as the same value.
 
+import { BareObject } from "./bare-object.js"
+
 /** Far within every limit on a text. */
 const MAX_CHARACTERS = 1 << 16
 const MAX_LINE = 1_000
@@ -80,7 +82,7 @@ class Reader {
   }
 
   #mapping(indent: number): unknown {
-    const value: Record<string, unknown> = Object.create(null)
+    const value: Record<string, unknown> = new BareObject()
     for (let line = this.#lines[this.#at]; line?.indent === indent; line = this.#lines[this.#at]) {
       if (isItem(line.text)) break
       const [, key = "", rest] = ENTRY.exec(line.text) ?? []

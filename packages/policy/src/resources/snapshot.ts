@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A private copy of an untrusted value, taken before any check, so that the checked value is the one that is used. Only
 // JSON survives. Depth, size and number of values are bounded, and with them all later work. INVARIANT: no object of a
-// copy has a prototype, so `constructor` is a name like any other.
+// copy inherits anything, so `constructor` is a name like any other.
 
+import { BareObject } from "./bare-object.js"
 import type { Path } from "./document-error.js"
 import { isObject, type Report } from "./field.js"
 
@@ -62,7 +63,7 @@ export function snapshot(value: unknown, report: Report): unknown {
   }
 
   const copyObject = (original: Record<string, unknown>): unknown => {
-    const result: Record<string, unknown> = Object.create(null)
+    const result: Record<string, unknown> = new BareObject()
     for (const key of Object.keys(original)) {
       spend(key)
       if (key === "__proto__") {

@@ -5,6 +5,7 @@
 import type { MeshNames } from "../mesh/names.js"
 import { nearest } from "../shape/nearest.js"
 import { checkProvider } from "./authorization-policy/custom.js"
+import { BareObject } from "./bare-object.js"
 import { checkCharacters } from "./characters.js"
 import type { PolicyDocument } from "./document.js"
 import { type DocumentError, shown, type Warning } from "./document-error.js"
@@ -128,7 +129,7 @@ function checkSpec(
       return
     }
     spec.warn("no-spec", "`spec` is missing and read as empty", "write `spec: {}` if that is meant")
-    copy.spec = Object.create(null)
+    copy.spec = new BareObject()
   }
   const spec = document.field("spec")
   checkStructure(definition.spec, spec.value, ["spec"], report)

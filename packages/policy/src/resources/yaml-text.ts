@@ -4,6 +4,7 @@
 // and number of tokens are bounded before anything is composed, and aliases are expanded here and counted.
 
 import { Composer, type Document, isAlias, isMap, isScalar, isSeq, Lexer, type ParsedNode, Parser } from "yaml"
+import { BareObject } from "./bare-object.js"
 import { type DocumentError, finding, type Path, type Position, shown } from "./document-error.js"
 import { readPlainYaml } from "./plain-yaml.js"
 
@@ -195,7 +196,7 @@ class Conversion {
     inside: Map<string | number, Place>,
     start: number,
   ) {
-    const value: Record<string, unknown> = Object.create(null)
+    const value: Record<string, unknown> = new BareObject()
     for (const item of items) {
       const at = item.key?.range[0] ?? start
       const name = isScalar(item.key) ? scalar(item.key.value, at) : undefined
