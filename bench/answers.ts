@@ -2,10 +2,12 @@
 // The cost of proofs by number of rules: one rule changed, a duplicate added, every rule rewritten, and a change to a
 // mesh of ten thousand workloads. In milliseconds of CPU, everything included: compiling both sets, searching,
 // replaying. Rules mix identities, path prefixes and templates, claims and addresses. Growth is the cost relative to
-// the previous size. The last part measures the program on two revisions of a large repository.
+// the previous size. Further parts measure certificates, and the program on two revisions of a large repository.
+// `--certificates` measures only certificates.
 
 import { type AuthorizationPolicy, compareSets, diffSets, meshConfig, type RequestAuthentication } from "@merlon/policy"
 import { policy, workload } from "../packages/policy/src/authorization/testing/requests.js"
+import { certificateCosts } from "./answers/certificates.js"
 import { revisionsCost } from "./answers/revisions.js"
 import { table } from "./measure.js"
 
@@ -19,7 +21,10 @@ const [ADMISSION_MS, FINISH_MS] = [300, 30]
 const CHANGED = "one rule changed among 3,000"
 const REWRITTEN_ALL = "1,000 rules rewritten"
 const ADMITTED = "3,000 rules rewritten within the budget of an admission"
+const CERTIFICATES = "the most expensive certificate, relative to its answer"
 const REVISIONS = "two revisions of 10,000 documents"
+/** The CPU time of an answer with a certificate, relative to the answer alone. */
+const MAX_RATIO = 1.5
 const GOALS = { [CHANGED]: 200, [REWRITTEN_ALL]: 10_000, [ADMITTED]: ADMISSION_MS, [REVISIONS]: 2_000 }
 
 type Rule = NonNullable<AuthorizationPolicy["spec"]["rules"]>[number]
@@ -138,6 +143,22 @@ function meshOf(apps: number): Cost & { readonly comparisons: number } {
   return { change: `10,000 workloads of ${apps} kinds`, rules: apps, ...cost, comparisons }
 }
 
+const changedOf = (size: number) => CHANGES["one rule changed"]?.(rulesOf(size)) ?? []
+const certificates = certificateCosts(
+  size => set(rulesOf(size)),
+  size => set(changedOf(size)),
+)
+const certificatesTable = table(
+  ["certificate of", "rules", "ms of CPU without", "with", "ratio", "KiB"],
+  certificates.map(({ question, rules, alone, certified, ratio, kibibytes }) => [
+    ...[question, rules, alone, certified],
+    ...[ratio.toFixed(2), kibibytes],
+  ]),
+)
+if (process.argv.includes("--certificates")) {
+  console.log(certificatesTable)
+  process.exit()
+}
 const measured = costs()
 const meshes = [1, 10, 100].map(meshOf)
 const budgeted = admitted()
@@ -156,7 +177,7 @@ const goals = Object.entries(GOALS).map(([goal, limit]) => {
 })
 
 if (process.argv.includes("--json")) {
-  console.log(JSON.stringify({ costs: measured, meshes, revisions, goals }))
+  console.log(JSON.stringify({ costs: measured, meshes, certificates, revisions, goals }))
 } else {
   const growth = (cost: Cost): string => {
     const before = measured.findLast(({ change, rules }) => change === cost.change && rules < cost.rules)
@@ -165,6 +186,8 @@ if (process.argv.includes("--json")) {
   const rows = measured.map(cost => [cost.change, cost.rules, cost.milliseconds, growth(cost), cost.result])
   console.log(table(["change", "rules", "ms of CPU", "growth", "answer"], rows))
   console.log()
+  console.log(certificatesTable)
+  console.log()
   console.log(
     table(
       ["mesh", "comparisons", "ms of CPU", "answer"],
@@ -172,6 +195,8 @@ if (process.argv.includes("--json")) {
     ),
   )
   console.log()
+  const [dearest = Number.NaN] = certificates.map(({ ratio }) => ratio).sort((a, b) => b - a)
+  console.log(`${dearest <= MAX_RATIO ? "met" : "MISSED"}: ${CERTIFICATES}: ${dearest}, goal ${MAX_RATIO}`)
   for (const { goal, limit, milliseconds, met, result } of goals) {
     console.log(`${met ? "met" : "MISSED"}: ${goal} (${result}) in ${milliseconds} ms of CPU, goal ${limit} ms`)
   }
