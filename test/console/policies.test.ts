@@ -3,6 +3,7 @@
 // @module-tag needs/chromium
 // @module-tag needs/kubectl
 
+import { text } from "node:stream/consumers"
 import type { Page } from "playwright-core"
 import { beforeAll, expect, it } from "vitest"
 import { findings } from "./support/axe.js"
@@ -16,6 +17,7 @@ interface Change {
     readonly name: string
     readonly operation: string
     readonly difference: { readonly undecided?: string }
+    readonly certificate: object
   }
 }
 
@@ -111,6 +113,12 @@ it("applies a valid policy, shows its enforcement, and lists it in the history",
     expect(await entry.getByText("proved", { exact: true }).count()).toBe(isDecided ? 1 : 0)
   }
   expect(await findings(page)).toEqual([])
+  const created = recorded.items.find(({ spec }) => spec.name === "from-console" && spec.operation === "create")
+  if (created !== undefined && "digest" in created.spec.certificate) {
+    const saving = page.waitForEvent("download")
+    await change("created").getByRole("button", { name: "Certificate of entry" }).click()
+    expect(await text(await (await saving).createReadStream())).toContain("merlon.dev/certificate/2")
+  }
   await change("created").getByRole("button", { name: "Compare from here, before admin created" }).click()
   await page.getByLabel("From", { exact: true }).waitFor()
   const compared = page.getByRole("region", { name: "Net difference" })

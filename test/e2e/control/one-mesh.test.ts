@@ -7,6 +7,7 @@ import { admitted } from "./one-mesh/admitted.js"
 import { authorizer } from "./one-mesh/authorizer.js"
 import { forgedAcknowledgements } from "./one-mesh/forged-acknowledgements.js"
 import { propagation } from "./one-mesh/propagation.js"
+import { recordedChanges } from "./one-mesh/recorded-changes.js"
 import { revocation } from "./one-mesh/revocation.js"
 import { slowProxies } from "./one-mesh/slow-proxies.js"
 import { traces } from "./one-mesh/traces.js"
@@ -19,5 +20,14 @@ beforeAll(async () => {
 })
 afterAll(() => mesh.close())
 
-const parts = [revocation, admitted, propagation, authorizer, forgedAcknowledgements, slowProxies, traces]
+const parts = [
+  revocation,
+  admitted,
+  recordedChanges,
+  propagation,
+  authorizer,
+  forgedAcknowledgements,
+  slowProxies,
+  traces,
+]
 for (const part of parts) part(() => mesh)

@@ -23,7 +23,12 @@ export interface ChangeFacts {
   readonly after?: string
   /** The effect, proved with the other policies of that moment, or undecided. */
   readonly difference: ChangeEffect
+  /** The certificate of the difference, or why there is none; absent in entries of older versions. */
+  readonly certificate?: CertificateNote
 }
+
+/** `digest` and `size` (in bytes) of the file, or why there is none. */
+export type CertificateNote = { readonly digest: string; readonly size: number } | { readonly missing: string }
 
 export interface HistoryEntry extends ChangeFacts {
   /** Counts from 1 without gaps. */

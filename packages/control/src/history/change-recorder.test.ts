@@ -6,6 +6,7 @@ import { CONFIG_MAPS, type KubernetesObject, NAMESPACES } from "../kubernetes/re
 import { ManualClock } from "../observe/testing/manual-clock.js"
 import { MemoryClient } from "../observe/testing/memory-client.js"
 import { StoredPolicies } from "../policies/stored-policies.js"
+import type { Prover } from "../proofs/prover.js"
 import { brokenLinks } from "./chain.js"
 import { ChangeRecorder } from "./change-recorder.js"
 import { documentsAt } from "./documents-at.js"
@@ -13,6 +14,7 @@ import { HistoryStore } from "./history-store.js"
 import { bodyDigest, bodyOf } from "./policy-body.js"
 
 const { names } = meshConfig()
+const NOTE = { digest: "d", size: 1 }
 const EFFECT = { allowed: [{ region: "any request", workloads: ["foo/web"] }], denied: [] }
 
 const ROLE = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", name: "merlond", uid: "r" }
@@ -31,8 +33,10 @@ let policies: StoredPolicies
 let warnings: string[]
 let store: HistoryStore
 
-function recorderOf(answer: object = EFFECT): ChangeRecorder {
-  const prover = { effect: async () => answer as typeof EFFECT }
+type Answer = Awaited<ReturnType<Prover["effect"]>>
+
+function recorderOf(answer: Answer = { effect: EFFECT, evidence: { note: NOTE } }): ChangeRecorder {
+  const prover = { effect: async () => answer }
   return new ChangeRecorder({ names, policies, prover, store, clock, warn: message => warnings.push(message) })
 }
 
@@ -67,7 +71,7 @@ describe("the recorder", () => {
       ["kim", "update", 2],
       ["lee", "delete", 2],
     ])
-    expect(entries[0]?.difference).toEqual(EFFECT)
+    expect(entries[0]).toMatchObject({ difference: EFFECT, certificate: NOTE })
     expect(entries[1]?.before).toBe(entries[0]?.after)
     expect(brokenLinks(entries)).toEqual([])
     expect(client.objects.get("configmaps/merlon-system/merlon-history-foo")?.metadata.ownerReferences).toEqual([ROLE])
@@ -133,10 +137,9 @@ describe("the recorder", () => {
     recorder.admitted(question(policy("/a")))
     policies.set("AuthorizationPolicy", policy("/a"))
     await recorder.stop()
-    expect((await store.read("foo")).entries[0]?.difference).toEqual({
-      allowed: [],
-      denied: [],
-      undecided: "the time limit was reached",
+    expect((await store.read("foo")).entries[0]).toMatchObject({
+      difference: { allowed: [], denied: [], undecided: "the time limit was reached" },
+      certificate: { missing: "the difference is not decided" },
     })
   })
 

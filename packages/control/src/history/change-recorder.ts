@@ -4,13 +4,13 @@
 // has seen both, after the review was answered. So recording cannot delay an apply, and a dry run leaves no entry.
 
 import type { MeshNames } from "@merlon/policy/mesh"
-import type { ChangeEffect } from "@merlon/policy/proof"
 import { KINDS, type PolicyDocument } from "@merlon/policy/resources"
 import { messageOf } from "@merlon/xds/runtime"
 import type { AdmissionRequest } from "../admission/review.js"
 import type { Clock } from "../observe/clock.js"
 import { isSecurityKind, type PolicyChange, type PolicySource, policyKey } from "../policies/stored-policy.js"
 import type { Prover } from "../proofs/prover.js"
+import type { RecordedEffect } from "../proofs/question.js"
 import { objectOf, textOf } from "../registry/foreign.js"
 import type { ChangeFacts } from "./chain.js"
 import type { HistoryStore } from "./history-store.js"
@@ -36,6 +36,8 @@ interface Admitted {
   readonly content: string | undefined
   readonly at: number
 }
+
+type StoredFacts = Omit<ChangeFacts, "difference" | "certificate">
 
 interface Waiting {
   readonly changes: RecordedChange[]
@@ -138,28 +140,28 @@ export class ChangeRecorder {
     void recording.finally(() => this.#recording.delete(recording))
   }
 
-  async #record(
-    facts: Omit<ChangeFacts, "difference">,
-    before: string | undefined,
-    after: string | undefined,
-  ): Promise<void> {
-    const difference = await this.#difference(facts, before, after).catch((error: unknown) =>
+  async #record(facts: StoredFacts, before: string | undefined, after: string | undefined): Promise<void> {
+    const { effect: difference, evidence } = await this.#effect(facts, before, after).catch((error: unknown) =>
       undecided(messageOf(error)),
     )
     const { namespace } = facts
     const waiting = this.#waiting.get(namespace) ?? { changes: [], attempts: 0, isWriting: false }
     this.#waiting.set(namespace, waiting)
-    waiting.changes.push({ facts: { ...facts, difference }, body: before })
+    waiting.changes.push({
+      facts: { ...facts, difference, certificate: evidence.note },
+      body: before,
+      evidence: evidence.packed,
+    })
     // The history would drop further changes anyway.
     if (waiting.changes.length > this.#options.store.maxEntries) waiting.changes.shift()
     await this.#write(namespace)
   }
 
-  async #difference(
-    { kind, namespace, name }: Omit<ChangeFacts, "difference">,
+  async #effect(
+    { kind, namespace, name }: StoredFacts,
     before: string | undefined,
     after: string | undefined,
-  ): Promise<ChangeEffect> {
+  ): Promise<RecordedEffect> {
     const { names, prover } = this.#options
     const [was, is] = [before, after].map(body => (body === undefined ? undefined : documentOf(body, names)))
     const isUnread = (body: string | undefined, document: PolicyDocument | undefined): boolean =>
@@ -210,6 +212,7 @@ function isRecorded(kind: string): boolean {
   return KINDS.some(one => one.kind === kind && isSecurityKind(one.kind))
 }
 
-function undecided(reason: string): ChangeEffect {
-  return { allowed: [], denied: [], undecided: reason }
+function undecided(reason: string): RecordedEffect {
+  const note = { missing: "the difference is not decided" }
+  return { effect: { allowed: [], denied: [], undecided: reason }, evidence: { note } }
 }

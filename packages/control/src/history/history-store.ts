@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stores histories: one ConfigMap per namespace, in the root namespace, where only the mesh's operators and the control
-// plane can write. It is deleted with the namespace it describes, and with the control plane. Every replica writes; the
-// resourceVersion prevents lost updates.
+// plane can write. A second one keeps the certificates of the newest entries. Both are deleted with the namespace they
+// describe, and with the control plane. Every replica writes; the resourceVersion prevents lost updates.
 
 import type { MeshNames } from "@merlon/policy/mesh"
+import { messageOf } from "@merlon/xds/runtime"
 import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
 import { type Owners, ownedBy } from "../kubernetes/owner-reference.js"
 import { CONFIG_MAPS, type KubernetesObject, NAMESPACES } from "../kubernetes/resource-type.js"
 import { objectOf, textOf } from "../registry/foreign.js"
+import { type KeptEvidence, unpackedEvidence } from "./evidence.js"
 import {
   EMPTY_HISTORY,
+  keptEvidence,
   type NamespaceHistory,
   type RecordedChange,
   readHistory,
@@ -30,7 +33,11 @@ export interface HistoryStoreOptions {
 
 /** Limit for entries and compressed documents of one namespace. */
 const MAX_BYTES = 256 << 10
+/** Limit for compressed certificates of one namespace. A ConfigMap has at most 1 MiB. */
+const MAX_EVIDENCE_BYTES = 512 << 10
 const ATTEMPTS = 8
+
+type Contents = "start" | "namespace" | "certificates"
 
 export function historyLabel({ domain }: MeshNames): string {
   return `${domain}/policy-history`
@@ -52,21 +59,57 @@ export class HistoryStore {
   }
 
   async read(namespace: string): Promise<NamespaceHistory> {
-    return this.#readable(namespace, await this.#get(namespace))
+    return this.#readable(namespace, await this.#get(this.#nameOf(namespace)))
   }
 
   /** Throws if the changes cannot be stored. */
   async append(namespace: string, changes: readonly RecordedChange[]): Promise<void> {
-    const { client, maxEntries } = this.#options
-    const bounds = { entries: maxEntries, bytes: MAX_BYTES }
+    const bounds = { entries: this.#options.maxEntries, bytes: MAX_BYTES }
+    await this.#update(namespace, this.#nameOf(namespace), "namespace", async stored =>
+      writeHistory(
+        withChanges(stored === undefined ? EMPTY_HISTORY : this.#readable(namespace, stored), changes, bounds),
+      ),
+    )
+    const fresh = changes.flatMap(({ facts: { certificate }, evidence }) =>
+      evidence !== undefined && certificate !== undefined && "digest" in certificate
+        ? [[certificate.digest, evidence] as const]
+        : [],
+    )
+    if (fresh.length === 0) return
+    // The entries are stored, so this does not fail: they hold the digests, and certificates can be made anew.
+    await this.#update(namespace, this.#evidenceNameOf(namespace), "certificates", async stored => {
+      const all = new Map([...evidenceIn(stored), ...fresh])
+      // Read after the certificates, whose entries were stored before them.
+      const { entries } = await this.read(namespace)
+      const kept = keptEvidence(entries, all, MAX_EVIDENCE_BYTES)
+      return { certificates: JSON.stringify(Object.fromEntries(kept)) }
+    }).catch((error: unknown) =>
+      this.#options.warn(`certificates of namespace \`${namespace}\` are not kept: ${messageOf(error)}`),
+    )
+  }
+
+  /** The certificate with this digest and its policies, unchecked; undefined if it is not kept. */
+  async evidence(namespace: string, digest: string): Promise<KeptEvidence | undefined> {
+    const packed = evidenceIn(await this.#get(this.#evidenceNameOf(namespace))).get(digest)
+    return packed === undefined ? undefined : unpackedEvidence(packed)
+  }
+
+  /** `dataOf` gets the stored object if it belongs to this namespace, not to an earlier one of the same name. */
+  async #update(
+    namespace: string,
+    name: string,
+    what: Contents,
+    dataOf: (stored: KubernetesObject | undefined) => Promise<object>,
+  ): Promise<void> {
+    const { client } = this.#options
     for (let attempt = 1; ; attempt++) {
       const uid = await this.#uidOf(namespace)
-      const stored = await this.#get(namespace)
-      const earlier = objectOf(stored?.data).namespaceUid === uid ? this.#readable(namespace, stored) : EMPTY_HISTORY
-      const data = { namespaceUid: uid, ...writeHistory(withChanges(earlier, changes, bounds)) }
+      const stored = await this.#get(name)
+      const isOwn = objectOf(stored?.data).namespaceUid === uid
+      const data = { namespaceUid: uid, ...(await dataOf(isOwn ? stored : undefined)) }
       try {
         if (stored !== undefined) await client.replace(CONFIG_MAPS, { ...stored, data })
-        else await client.create(CONFIG_MAPS, await this.#objectOf(this.#nameOf(namespace), "namespace", data))
+        else await client.create(CONFIG_MAPS, await this.#objectOf(name, what, data))
         return
       } catch (error) {
         // Another replica has written in between.
@@ -93,7 +136,9 @@ export class HistoryStore {
 
   /** Deletes the history of a deleted namespace: a new one of the same name has its own history. */
   async forget(namespace: string): Promise<void> {
-    await this.#options.client.delete(CONFIG_MAPS, this.#nameOf(namespace), this.#options.names.rootNamespace)
+    const { client, names } = this.#options
+    for (const name of [this.#nameOf(namespace), this.#evidenceNameOf(namespace)])
+      await client.delete(CONFIG_MAPS, name, names.rootNamespace)
   }
 
   /** Since when changes are recorded, in milliseconds; undefined if they are not. */
@@ -113,6 +158,11 @@ export class HistoryStore {
     return `${this.#marker}-${namespace}`
   }
 
+  /** No namespace has a dot in its name, so this is no other namespace's history. */
+  #evidenceNameOf(namespace: string): string {
+    return `${this.#nameOf(namespace)}.certificates`
+  }
+
   #readable(namespace: string, stored: KubernetesObject | undefined): NamespaceHistory {
     if (stored === undefined) return EMPTY_HISTORY
     const history = readHistory(stored.data)
@@ -123,8 +173,8 @@ export class HistoryStore {
     return history ?? EMPTY_HISTORY
   }
 
-  #get(namespace: string): Promise<KubernetesObject | undefined> {
-    return this.#options.client.get(CONFIG_MAPS, this.#nameOf(namespace), this.#options.names.rootNamespace)
+  #get(name: string): Promise<KubernetesObject | undefined> {
+    return this.#options.client.get(CONFIG_MAPS, name, this.#options.names.rootNamespace)
   }
 
   async #uidOf(namespace: string): Promise<string> {
@@ -133,7 +183,7 @@ export class HistoryStore {
     return uid
   }
 
-  async #objectOf(name: string, what: "start" | "namespace", data: object): Promise<KubernetesObject> {
+  async #objectOf(name: string, what: Contents, data: object): Promise<KubernetesObject> {
     const { names, owners } = this.#options
     return {
       apiVersion: "v1",
@@ -146,5 +196,16 @@ export class HistoryStore {
       },
       data,
     }
+  }
+}
+
+/** Compressed certificates by digest; none if the data has another format. */
+function evidenceIn(stored: KubernetesObject | undefined): ReadonlyMap<string, string> {
+  const { certificates } = objectOf(stored?.data)
+  try {
+    const all = Object.entries(objectOf(JSON.parse(textOf(certificates) ?? "{}")))
+    return new Map(all.flatMap(([digest, text]) => (typeof text === "string" ? [[digest, text]] : [])))
+  } catch {
+    return new Map()
   }
 }

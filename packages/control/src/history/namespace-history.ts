@@ -2,7 +2,7 @@
 // The stored history of one namespace: its entries, and the documents before each change, from which earlier moments
 // are reconstructed. Bounded in entries and in bytes; the oldest are dropped first.
 
-import { objectOf } from "../registry/foreign.js"
+import { type Foreign, objectOf } from "../registry/foreign.js"
 import { appended, type ChangeFacts, type HistoryEntry } from "./chain.js"
 import { bodyDigest, packed, unpacked } from "./policy-body.js"
 
@@ -17,6 +17,8 @@ export interface RecordedChange {
   readonly facts: ChangeFacts
   /** The document before the change, in the form that the history stores. */
   readonly body: string | undefined
+  /** The compressed certificate with its policies, if there is one. */
+  readonly evidence?: string | undefined
 }
 
 export interface HistoryBounds {
@@ -91,9 +93,33 @@ export function isEntry(value: unknown): value is HistoryEntry {
     Number.isFinite(Date.parse(String(entry.time))) &&
     Number.isInteger(entry.sequence) &&
     Number.isInteger(entry.generation) &&
+    (entry.certificate === undefined || isNote(objectOf(entry.certificate))) &&
     Array.isArray(objectOf(difference).allowed) &&
     Array.isArray(objectOf(difference).denied)
   )
+}
+
+function isNote({ digest, size, missing }: Foreign): boolean {
+  return typeof missing === "string" || (typeof digest === "string" && Number.isInteger(size))
+}
+
+/** The evidence to keep, by digest of the certificate: that of the newest entries, within the limit. */
+export function keptEvidence(
+  entries: readonly HistoryEntry[],
+  evidence: ReadonlyMap<string, string>,
+  bytes: number,
+): ReadonlyMap<string, string> {
+  const kept = new Map<string, string>()
+  let size = 0
+  for (const { certificate } of [...entries].reverse()) {
+    const digest = certificate !== undefined && "digest" in certificate ? certificate.digest : ""
+    const text = evidence.get(digest)
+    if (text === undefined || kept.has(digest)) continue
+    size += text.length + 70
+    if (size > bytes) break
+    kept.set(digest, text)
+  }
+  return kept
 }
 
 /** The document before a change; undefined if it is not kept, or does not match the entry. */

@@ -7,9 +7,8 @@ import type { MeshConfig } from "@merlon/policy/mesh"
 import {
   type Assessment,
   assessChange,
-  type ChangeEffect,
   callersAmong,
-  changeEffect,
+  certifiedEffect,
   checkInvariants,
   describeViolation,
   isAbout,
@@ -18,9 +17,19 @@ import {
   type ProofWorkload,
 } from "@merlon/policy/proof"
 import type { PolicyDocument, PolicyInvariant } from "@merlon/policy/resources"
+import { MAX_EVIDENCE, recordedEvidence } from "../history/evidence.js"
 import { policyKey } from "../policies/stored-policy.js"
 import { askPolicies } from "./ask-policies.js"
-import type { Answer, ClusterChanges, EffectQuestion, Holds, Question, UserAnswer, UserQuery } from "./question.js"
+import type {
+  Answer,
+  ClusterChanges,
+  EffectQuestion,
+  Holds,
+  Question,
+  RecordedEffect,
+  UserAnswer,
+  UserQuery,
+} from "./question.js"
 
 const STEPS = 5_000_000
 const MAX_DOCUMENTS = 500
@@ -93,10 +102,12 @@ export class Answering {
     return [...after.values()]
   }
 
-  #effect({ key, before, after }: EffectQuestion, limits: Limits): ChangeEffect {
+  #effect({ key, before, after }: EffectQuestion, limits: Limits): RecordedEffect {
     const documents = [...this.#documents].flatMap(([name, document]) => (name === key ? [] : [document]))
-    const options = { limits, now: seconds() }
-    return changeEffect({ documents, before, after }, [...this.#workloads.values()], this.#mesh, options)
+    const options = { limits, now: seconds(), maxCharacters: MAX_EVIDENCE }
+    const workloads = [...this.#workloads.values()]
+    const { effect, evidence } = certifiedEffect({ documents, before, after }, workloads, this.#mesh, options)
+    return { effect, evidence: recordedEvidence(evidence) }
   }
 
   /** Assesses a change of the policy with this key; `after` is undefined for a deletion. */

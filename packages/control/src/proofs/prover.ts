@@ -4,7 +4,7 @@
 // that does not yield is terminated and replaced.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
-import type { Assessment, ChangeEffect } from "@merlon/policy/proof"
+import type { Assessment } from "@merlon/policy/proof"
 import { FairQueue, type TokenBucket, type TokenBuckets } from "@merlon/wire/limits"
 import { type Clock, systemClock } from "../observe/clock.js"
 import { ClusterChangeQueue, type ClusterChangeSources } from "./cluster-changes.js"
@@ -16,6 +16,7 @@ import type {
   Holds,
   HoldsQuestion,
   Question,
+  RecordedEffect,
   RemovalQuestion,
   ReviewQuestion,
   ToThread,
@@ -144,7 +145,7 @@ export class Prover {
   }
 
   /** Queries for the history. No client waits for them. They have a share of their own, so reviews lose no time. */
-  effect(question: EffectQuestion, namespace: string): Promise<ChangeEffect | NotDecided> {
+  effect(question: EffectQuestion, namespace: string): Promise<RecordedEffect | NotDecided> {
     return this.#ask(question, `history/${namespace}`, PEOPLE_WAIT_MS, this.#options.budgetMs)
   }
 

@@ -6,6 +6,7 @@ import type { MeshConfig } from "@merlon/policy/mesh"
 import type { Assessment, ChangeEffect, ProofWorkload } from "@merlon/policy/proof"
 import type { PolicyDocument, StatusCondition } from "@merlon/policy/resources"
 import type { AskedRequest } from "@merlon/policy/trial"
+import type { RecordedEvidence } from "../history/evidence.js"
 
 /** Changes of the cluster since the last message; undefined for deleted objects. */
 export interface ClusterChanges {
@@ -41,6 +42,11 @@ export interface EffectQuestion {
   readonly key: string
   readonly before: PolicyDocument | undefined
   readonly after: PolicyDocument | undefined
+}
+
+export interface RecordedEffect {
+  readonly effect: ChangeEffect
+  readonly evidence: RecordedEvidence
 }
 
 /** A query from the API, already parsed and validated. */
@@ -84,7 +90,7 @@ export type Answer<Q extends Question> = Q extends ReviewQuestion | RemovalQuest
   : Q extends HoldsQuestion
     ? Holds
     : Q extends EffectQuestion
-      ? ChangeEffect
+      ? RecordedEffect
       : UserAnswer
 
 /** The worker data of the thread. */

@@ -13,6 +13,12 @@ export {
   describeViolation,
   type PolicyStep,
 } from "./questions/assess-change.js"
+export {
+  type CertifiedEffect,
+  type CertifiedOptions,
+  type ChangeEvidence,
+  certifiedEffect,
+} from "./questions/certified-effect.js"
 export { type ChangeEffect, changeEffect, type EffectRegion } from "./questions/change-effect.js"
 export { type Change, type CompareOptions, type Comparison, compareSets } from "./questions/compare.js"
 export { type DeadRule, type DeadRuleOptions, type DeadRules, deadRules } from "./questions/dead-rules.js"

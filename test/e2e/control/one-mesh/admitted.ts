@@ -1,23 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a running control plane admits into the cluster, with the real kubectl: its output, and what is stored.
 
-import { beforeAll, describe, expect, it, vi } from "vitest"
-import { names, WAIT } from "../support/cluster-api.js"
+import { beforeAll, describe, expect, it } from "vitest"
+import { names } from "../support/cluster-api.js"
 import type { Mesh } from "../support/mesh.js"
 
 interface PodSpec {
   readonly containers: readonly { readonly name: string }[]
   readonly initContainers?: readonly { readonly name: string }[]
-}
-
-interface Recorded {
-  readonly time: string
-  readonly user?: string
-  readonly operation: string
-  readonly before?: string
-  readonly after?: string
-  readonly previous?: string
-  readonly digest: string
 }
 
 export function admitted(started: () => Mesh): void {
@@ -93,46 +83,6 @@ export function admitted(started: () => Mesh): void {
       expect(await containersOf("in", "foo")).toContain("merlon-xserver")
       expect(await containersOf("rejecting", "foo")).toEqual(["app"])
       expect(await containersOf("out", "bar")).toEqual(["app"])
-    })
-
-    it("records who changed a policy, and proves what changed since a given time", async () => {
-      const namespace = "recorded"
-      const policy = (name: string, namespaces: readonly string[]): string =>
-        JSON.stringify({
-          apiVersion: `${names.securityGroup}/${names.version}`,
-          kind: "AuthorizationPolicy",
-          metadata: { name, namespace },
-          spec: { rules: [{ from: [{ source: { namespaces } }] }] },
-        })
-      const apply = async (document: string, ...flags: readonly string[]): Promise<void> => {
-        expect(await mesh.api.kubectl(["apply -f -", ...flags].join(" "), document)).toMatchObject({ code: 0 })
-      }
-      const path = `/apis/answers.merlon.dev/v1alpha1/namespaces/${namespace}`
-      const changes = async (): Promise<readonly Recorded[]> => {
-        const { out } = await mesh.api.kubectl(`get --raw ${path}/changes`)
-        const { items } = JSON.parse(out) as { readonly items: readonly { readonly spec: Recorded }[] } // our own API
-        return items.map(({ spec }) => spec)
-      }
-      await mesh.api.put({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } })
-      const spec = { containers: [{ name: "app", image: "app:1", ports: [{ containerPort: 8080 }] }] }
-      await mesh.api.put({ apiVersion: "v1", kind: "Pod", metadata: { name: "web", namespace }, spec })
-      await apply(policy("web", ["ops"]))
-      await vi.waitFor(async () => expect(await changes()).toMatchObject([{ operation: "create" }]), WAIT)
-      await apply(policy("web", ["ops", "never"]), "--dry-run=server")
-      const [created] = await changes()
-      await apply(policy("web", ["ops", "dev"]))
-      await vi.waitFor(async () => expect(await changes()).toHaveLength(2), WAIT)
-      const [updated] = await changes()
-      expect(updated).toMatchObject({ operation: "update", before: created?.after, previous: created?.digest })
-      expect(updated?.user).toEqual(expect.stringMatching(/./))
-      const since = JSON.stringify({ spec: { since: created?.time } })
-      const asked = await mesh.api.kubectl(`create --raw ${path}/diffs -f -`, since)
-      expect(JSON.parse(asked.out)).toMatchObject({
-        status: {
-          result: "different",
-          groups: [{ changes: [{ from: "deny", to: "allow", region: "any request from namespace dev" }] }],
-        },
-      })
     })
   })
 }

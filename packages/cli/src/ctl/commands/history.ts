@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `merlonctl history`: who changed policies and what that newly allowed and denied; whether the entries are as they were
-// written; and what changed between two moments, as one proved difference.
+// written; the certificate of a change; and what changed between two moments, as one proved difference.
 
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { brokenLinks, type HistoryEntry, isEntry, unrecordedChanges } from "@merlon/control/history"
 import { ApiError } from "@merlon/control/kubernetes"
 import { Command, InvalidArgumentError, Option } from "commander"
@@ -11,6 +13,7 @@ import { CommandError, EXIT, usageError } from "../exit.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
 import { fieldsOf } from "../foreign.js"
 import { comparedMoments, comparedText, historyText } from "../history/history-text.js"
+import { checkedCertificates, entryName, keptCertificate, writePolicies } from "../history/kept-certificates.js"
 import { observedList, observedPath, tellScope } from "../observed/answers-api.js"
 import type { Session } from "../session.js"
 import { print, tell } from "../terminal.js"
@@ -23,6 +26,9 @@ interface Flags extends ClusterFlags {
   readonly compare: boolean
   readonly verify: boolean
   readonly contains?: string
+  readonly certificate?: string
+  readonly entry?: string
+  readonly policies?: string
   readonly output: "text" | "json"
 }
 
@@ -38,6 +44,9 @@ export function historyCommand(): Command {
       .option("--compare", "prove what changed between --since and --until, as one difference", false)
       .option("--verify", "verify that no entry was changed or removed", false)
       .option("--contains <digest>", "with --verify: an entry with this digest must still be there")
+      .option("--certificate <file>", "write the certificate of the newest of these changes, for `proof-check`")
+      .option("--entry <entry>", "with --certificate: the change with this entry (7-0a1b2c3d4e5f) or digest instead")
+      .option("--policies <folder>", "with --certificate: write the policies before and after, for `proof-check`")
       .addOption(new Option("-o, --output <format>", "output format").choices(["text", "json"]).default("text")),
   )
     .addHelpText("after", EXAMPLES)
@@ -48,13 +57,14 @@ const EXAMPLES = `
 The control plane records changes of AuthorizationPolicies, PeerAuthentications and RequestAuthentications when it admits
 them; \`merlond serve --history-entries\` says how many it keeps for each namespace.
 
-Exit codes: 0 done, 5 --compare found requests that are decided differently or --verify found a broken chain, 4 not
-decided or not known.
+Exit codes: 0 done, 5 --compare found requests that are decided differently or --verify found a broken chain or a changed
+certificate, 4 not decided or not known, or no certificate is kept.
 
 Examples:
   merlonctl history -n foo --since 24h
   merlonctl history -A --since 24h --compare
-  merlonctl history -n foo --verify -o json`
+  merlonctl history -n foo --verify -o json
+  merlonctl history -n foo --certificate change.json --policies change`
 
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
@@ -70,19 +80,50 @@ function readMoment(text: string): number {
 }
 
 async function run(session: Session, flags: Flags): Promise<void> {
-  if (flags.compare && flags.verify) throw usageError("say `--compare` or `--verify`, not both")
+  const modes = [flags.compare, flags.verify, flags.certificate !== undefined].filter(isOn => isOn)
+  if (modes.length > 1) throw usageError("say `--compare`, `--verify` or `--certificate`, not several of them")
   if (flags.contains !== undefined && !flags.verify) throw usageError("`--contains` needs `--verify`")
+  if ((flags.entry ?? flags.policies) !== undefined && flags.certificate === undefined)
+    throw usageError("`--entry` and `--policies` need `--certificate`")
   const namespace = flags.allNamespaces ? undefined : session.namespace
   if (flags.verify) return verify(session, namespace, flags)
   if (flags.compare) return compare(session, namespace, flags)
   const { entries } = await listed(session, namespace, flags.since)
   const wanted = entries.filter(({ time }) => flags.until === undefined || Date.parse(time) <= flags.until)
+  if (flags.certificate !== undefined) return writeCertificate(session, wanted, flags.certificate, flags)
   const shown = wanted.slice(-flags.limit)
   tellScope({ items: shown.map(() => NOTHING) }, namespace)
   if (shown.length < wanted.length)
     tell(`note: ${wanted.length - shown.length} earlier changes are not shown; raise --limit`)
   if (flags.output === "json") print(JSON.stringify(shown, undefined, 2))
   else print(shown.length === 0 ? "no changes found" : historyText(shown))
+}
+
+async function writeCertificate(
+  session: Session,
+  entries: readonly HistoryEntry[],
+  path: string,
+  { entry: wanted, policies }: Flags,
+): Promise<void> {
+  const entry = entries.findLast(one => wanted === undefined || [entryName(one), one.digest].includes(wanted))
+  if (entry === undefined) {
+    const which = wanted === undefined ? "no change" : `no change with the entry \`${wanted}\``
+    throw new CommandError("not-found", `${which} found; \`merlonctl history\` lists them`)
+  }
+  const kept = await keptCertificate(session, entry)
+  if (!kept.isUnchanged) {
+    const why = `the certificate of entry ${entryName(entry)} was changed after it was written`
+    throw new CommandError("not-certified", `no certificate written: ${why}`)
+  }
+  try {
+    writeFileSync(path, kept.text)
+    if (policies !== undefined) writePolicies(policies, kept)
+  } catch (error) {
+    throw usageError(`cannot write the certificate: ${error instanceof Error ? error.message : String(error)}`)
+  }
+  print(historyText([entry]))
+  const folder = policies ?? "FOLDER"
+  tell(`check it with: proof-check ${path} --from ${join(folder, "before")} --to ${join(folder, "after")}`)
 }
 
 const NOTHING = { namespace: "", name: "", spec: {} }
@@ -111,30 +152,45 @@ async function listed(session: Session, namespace: string | undefined, since?: n
   return { entries, isComplete }
 }
 
+interface ChainResult {
+  readonly namespace: string
+  readonly entries: number
+  readonly first: number | undefined
+  readonly newest: string | undefined
+  /** How many certificates are kept. */
+  readonly certificates: number
+  readonly broken: readonly string[]
+  readonly unrecorded: readonly string[]
+}
+
 async function verify(session: Session, namespace: string | undefined, flags: Flags): Promise<void> {
   const { entries, isComplete } = await listed(session, namespace)
   const namespaces = [...new Set(entries.map(entry => entry.namespace))]
-  const results = namespaces.map(of => {
+  const results: ChainResult[] = []
+  for (const of of namespaces) {
     const chain = entries.filter(entry => entry.namespace === of).sort((a, b) => a.sequence - b.sequence)
-    return {
+    const certificates = await checkedCertificates(session, chain)
+    results.push({
       namespace: of,
       entries: chain.length,
       first: chain[0]?.sequence,
       newest: chain.at(-1)?.digest,
-      broken: brokenLinks(chain),
+      certificates: certificates.kept,
+      broken: [...brokenLinks(chain), ...certificates.changed],
       unrecorded: unrecordedChanges(chain),
-    }
-  })
+    })
+  }
   const { contains } = flags
   const isMissing = contains !== undefined && !entries.some(({ digest }) => digest === contains)
   if (flags.output === "json")
     print(JSON.stringify({ chains: results, ...(isMissing && { missing: contains }) }, undefined, 2))
   else if (results.length === 0) print("no changes found")
-  for (const { namespace: of, entries: count, first, newest, broken, unrecorded } of flags.output === "json"
+  for (const { namespace: of, entries: count, first, newest, certificates, broken, unrecorded } of flags.output ===
+  "json"
     ? []
     : results) {
     const verdict = broken.length === 0 ? "verified" : "BROKEN"
-    print(`${of}: ${count} entries from entry ${first} on, ${verdict}; newest ${newest}`)
+    print(`${of}: ${count} entries from entry ${first} on, ${certificates} certificates, ${verdict}; newest ${newest}`)
     for (const problem of [...broken, ...unrecorded]) print(`  ${problem}`)
   }
   if (isMissing) tell(`no entry has the digest ${contains}: it was removed, or is older than what is kept`)

@@ -1,27 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Policy changes as text: one line for each change, followed by what it newly allowed and denied.
 
-import type { HistoryEntry } from "@merlon/control/history"
+import type { CertificateNote, HistoryEntry } from "@merlon/control/history"
 import { type Change, describeWitness, type EffectRegion } from "@merlon/policy/proof"
 import { newly, was } from "../answers/diff-report.js"
 import { fieldsOf, listOf, textOf } from "../foreign.js"
 import { visible } from "../terminal.js"
+import { entryName } from "./kept-certificates.js"
 
 /** Oldest first, like a log. */
 export function historyText(entries: readonly HistoryEntry[]): string {
   return entries.map(entry => lines(entry).join("\n")).join("\n")
 }
 
-function lines({
-  time,
-  user,
-  operation,
-  kind,
-  namespace,
-  name,
-  generation,
-  difference,
-}: HistoryEntry): readonly string[] {
+function lines(entry: HistoryEntry): readonly string[] {
+  const { time, user, operation, kind, namespace, name, generation, difference, certificate } = entry
   const { allowed, denied, undecided } = difference
   const who = user === undefined ? "one of several users" : user
   const what = operation === "delete" ? "" : ` (generation ${generation})`
@@ -33,7 +26,12 @@ function lines({
   return [
     `${time}  ${visible(who)} ${PAST[operation]} ${kind} ${visible(`${namespace}/${name}`)}${what}`,
     ...(effects.length > 0 ? effects : ["  decides every request as before (proved)"]),
+    ...(certificate === undefined ? [] : [`  entry ${entryName(entry)}, ${certificateText(certificate)}`]),
   ]
+}
+
+function certificateText(note: CertificateNote): string {
+  return "missing" in note ? visible(`no certificate: ${note.missing}`) : `certificate of ${note.size} bytes`
 }
 
 const PAST: Readonly<Record<HistoryEntry["operation"], string>> = {

@@ -226,6 +226,9 @@ export interface HistoryEntry {
     /** Why the lists may be incomplete. Absent if they are complete. */
     readonly undecided?: string
   }
+  /** Absent from entries of older control planes. */
+  readonly certificate?: { readonly digest: string } | { readonly missing: string }
+  readonly digest: string
 }
 
 export interface EffectRegion {

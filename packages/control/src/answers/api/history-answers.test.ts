@@ -9,7 +9,13 @@ function answers(since: number | undefined, isOn = true): HistoryAnswers {
     names: mesh.names,
     namespaces: () => ["foo"],
     now: () => Date.parse("2026-05-02T00:00:00Z"),
-    store: { isOn, maxEntries: 200, since: async () => since, read: () => expect.unreachable("nothing is read") },
+    store: {
+      isOn,
+      maxEntries: 200,
+      since: async () => since,
+      read: () => expect.unreachable("nothing is read"),
+      evidence: () => expect.unreachable("nothing is read"),
+    },
   })
 }
 

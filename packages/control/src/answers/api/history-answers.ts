@@ -6,6 +6,7 @@ import type { MeshNames } from "@merlon/policy/mesh"
 import { KINDS, type PolicyDocument } from "@merlon/policy/resources"
 import { brokenLinks, type HistoryEntry } from "../../history/chain.js"
 import { type CurrentPolicy, documentsAt, type Moment } from "../../history/documents-at.js"
+import type { KeptEvidence } from "../../history/evidence.js"
 import type { HistoryStore } from "../../history/history-store.js"
 import { bodyBefore, type NamespaceHistory } from "../../history/namespace-history.js"
 import { bodyDigest, bodyOf } from "../../history/policy-body.js"
@@ -22,7 +23,7 @@ import { type Question, spanIn, wholeIn } from "./question.js"
 export interface HistorySources {
   readonly client: Pick<KubernetesClient, "list">
   readonly names: MeshNames
-  readonly store: Pick<HistoryStore, "read" | "since" | "isOn" | "maxEntries">
+  readonly store: Pick<HistoryStore, "read" | "evidence" | "since" | "isOn" | "maxEntries">
   readonly namespaces: () => readonly string[]
   readonly now: () => number
 }
@@ -75,14 +76,15 @@ export class HistoryAnswers {
     return { items: found.map(itemOf), remaining: count - found.length, notes: { history } }
   }
 
-  /** Includes the document before the change. */
-  async get({ namespace, name = "" }: Question): Promise<Item> {
+  /** Includes the document before the change and, with `?evidence=true`, the certificate with its policies. */
+  async get({ namespace, name = "", query }: Question): Promise<Item> {
     for await (const history of this.#histories(namespace)) {
       const entry = history.entries.find(one => nameOf(one) === name)
       if (entry === undefined) continue
       const { metadata, spec } = itemOf(entry)
       const body = bodyBefore(history, entry)
-      return { metadata, spec: { ...spec, ...(body === undefined ? {} : { document: JSON.parse(body) }) } }
+      const evidence = query.get("evidence") === "true" ? { evidence: await this.#evidenceOf(entry) } : {}
+      return { metadata, spec: { ...spec, ...(body === undefined ? {} : { document: JSON.parse(body) }), ...evidence } }
     }
     throw notFound(`no change \`${name}\` found`)
   }
@@ -117,6 +119,16 @@ export class HistoryAnswers {
       to: overlay(moments.map(({ to }) => to)),
       gaps: [...new Set(moments.flatMap(({ from, to }) => [...from.gaps, ...to.gaps]))],
     }
+  }
+
+  async #evidenceOf({ certificate, namespace }: HistoryEntry): Promise<KeptEvidence> {
+    if (certificate === undefined) throw notFound("this change has no certificate: an older version recorded it")
+    if ("missing" in certificate) throw notFound(`this change has no certificate: ${certificate.missing}`)
+    const evidence = await this.#sources.store.evidence(namespace, certificate.digest)
+    if (evidence !== undefined) return evidence
+    throw notFound(
+      "the certificate of this change is not kept any more; `merlonctl diff --certificate` makes a new one",
+    )
   }
 
   /** By namespace, including those without a policy. Workloads of a namespace need its own policies and the root's. */

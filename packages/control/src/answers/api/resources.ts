@@ -83,7 +83,7 @@ export const HISTORY_RESOURCES: readonly AnswerResource[] = [
     verbs: ["get", "list"],
     about: "one change of a policy: who made it, when, and what it newly allowed and denied (proved)",
     fields:
-      "sequence, time, user, operation, kind, namespace, name, uid, generation, before, after, difference, previous, digest",
+      "sequence, time, user, operation, kind, namespace, name, uid, generation, before, after, difference, certificate, previous, digest",
   },
 ]
 

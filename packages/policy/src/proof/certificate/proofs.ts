@@ -37,21 +37,24 @@ interface Entry {
 }
 
 const WHOLE = ""
-const MAX_MIB = 64
+const MIB = 1024 * 1024
+const MAX_PROOFS = 64 * MIB
 
 export class Proofs {
   /** Why a certificate cannot express the proof; undefined if it can. */
   gap: string | undefined
   readonly #entries = new Map<string, Entry>()
-  readonly #room: Room = { characters: MAX_MIB * 1024 * 1024 }
+  readonly #room: Room
   #label: { readonly round: Round; readonly labels: ReadonlyMap<string, string> } | undefined
 
   /** `unfollowed`: an attribute that prevents a certificate from showing how a request is decided. */
   constructor(
     gap: string | undefined,
     readonly unfollowed?: string | undefined,
+    readonly maxCharacters = MAX_PROOFS,
   ) {
     this.gap = gap
+    this.#room = { characters: maxCharacters }
   }
 
   /** The log for searching a problem of this round. */
@@ -66,7 +69,8 @@ export class Proofs {
     one: CaseRef | undefined,
     log: Refutation,
   ): void {
-    if (this.#room.characters < 0) this.gap ??= `its proofs are longer than ${MAX_MIB} MiB, which is the limit`
+    if (this.#room.characters < 0)
+      this.gap ??= `its proofs are longer than ${this.maxCharacters / MIB} MiB, which is the limit`
     const name = nameOf(problem, sides)
     const entry = this.#entries.get(name) ?? { problem, proofs: new Map(), ...(one && { need: one.need }) }
     entry.proofs.set(one === undefined ? WHOLE : this.#labelOf(one.region, round), log)

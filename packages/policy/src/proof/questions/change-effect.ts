@@ -3,12 +3,13 @@
 // bounded; what was not proved in time is reported as undecided.
 
 import type { MeshConfig } from "../../mesh/config.js"
+import type { PolicyDocument } from "../../resources/document.js"
 import type { Outcome } from "../outcome.js"
 import { concerns } from "../selected.js"
 import { lastingName, type ProofWorkload } from "../workload.js"
 import type { AssessOptions, PolicyStep } from "./assess-change.js"
 import type { Change } from "./compare.js"
-import { diffSets } from "./diff.js"
+import { type ComparedRecord, diffSets } from "./diff.js"
 
 export interface ChangeEffect {
   readonly allowed: readonly EffectRegion[]
@@ -25,21 +26,23 @@ export interface EffectRegion {
   readonly more?: number
 }
 
+export interface EffectOptions extends AssessOptions {
+  /** Gets each comparison with its proof. */
+  readonly comparisons?: ComparedRecord
+}
+
 const MAX_REGIONS = 12
 const MAX_WORKLOADS = 5
 const MAX_WORDS = 300
 
 export function changeEffect(
-  { documents, before, after }: PolicyStep,
+  step: PolicyStep,
   workloads: readonly ProofWorkload[],
   mesh: MeshConfig,
-  options: AssessOptions,
+  options: EffectOptions,
 ): ChangeEffect {
-  const touched = workloads.filter(workload =>
-    [before, after].some(document => document !== undefined && concerns(document, workload, mesh)),
-  )
-  const [was, is] = [before, after].map(document => (document === undefined ? documents : [...documents, document]))
-  const { groups } = diffSets(was ?? documents, is ?? documents, touched, mesh, options)
+  const [was, is] = setsOf(step)
+  const { groups } = diffSets(was, is, touchedBy(step, workloads, mesh), mesh, options)
   const regions = (wanted: (change: Change) => boolean): readonly EffectRegion[] => {
     const found = new Map<string, Set<string>>()
     for (const { workloads: alike, comparison } of groups) {
@@ -62,6 +65,24 @@ export function changeEffect(
     denied: denied.slice(0, MAX_REGIONS),
     ...(undecided === undefined ? {} : { undecided }),
   }
+}
+
+export function touchedBy(
+  { before, after }: PolicyStep,
+  workloads: readonly ProofWorkload[],
+  mesh: MeshConfig,
+): readonly ProofWorkload[] {
+  return workloads.filter(workload =>
+    [before, after].some(document => document !== undefined && concerns(document, workload, mesh)),
+  )
+}
+
+/** All policies before and after the change. */
+export function setsOf({ documents, before, after }: PolicyStep): [PolicyDocument[], PolicyDocument[]] {
+  return [
+    [...documents, ...(before === undefined ? [] : [before])],
+    [...documents, ...(after === undefined ? [] : [after])],
+  ]
 }
 
 const OPENNESS: Readonly<Record<Outcome, number>> = { allow: 2, custom: 1, deny: 0, unauthenticated: 0, transport: 0 }

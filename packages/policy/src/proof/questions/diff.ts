@@ -30,6 +30,8 @@ export interface DiffOptions extends Omit<CompareOptions, "proofs"> {
 }
 
 export interface ComparedRecord {
+  /** How many characters the proofs of one comparison may have; if absent, the limit of certificates. */
+  readonly maxProof?: number
   compared(workloads: readonly ProofWorkload[], comparison: Comparison, proofs: Proofs): void
 }
 
@@ -55,7 +57,7 @@ export function diffSets(
     const [first] = alike
     if (first === undefined) continue
     const gap = comparisons && notCertified(sets, mesh, meshBefore, pool)
-    const proofs = comparisons && new Proofs(gap, notReplayable(sets.flat()))
+    const proofs = comparisons && new Proofs(gap, notReplayable(sets.flat()), comparisons.maxProof)
     const comparison = compareSets(sets[0] ?? [], sets[1] ?? [], first, mesh, { ...options, proofs })
     if (proofs !== undefined) comparisons?.compared(alike, comparison, proofs)
     if (comparison.result !== "equal") compared.push({ workloads: alike, comparison })

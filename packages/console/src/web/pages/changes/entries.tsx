@@ -11,6 +11,7 @@ import { Badge, type Tone } from "../../ui/mark.js"
 import { More } from "../../ui/more.js"
 import { Ago, count } from "../../ui/time.js"
 import { Worded } from "../../ui/worded.js"
+import { CertificateButton } from "./certificate-button.js"
 import { byDay, currentPolicies, policyPath } from "./time-line.js"
 
 const MOST = 100
@@ -89,6 +90,7 @@ function Told({ of: entry, isCurrent }: { readonly of: HistoryEntry; readonly is
           </span>{" "}
           {difference.undecided === undefined && <Badge tone="good">proved</Badge>}
         </p>
+        {entry.certificate !== undefined && "digest" in entry.certificate && <CertificateButton of={entry} />}
         <button
           type="button"
           className="quiet"

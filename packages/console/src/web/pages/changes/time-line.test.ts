@@ -6,7 +6,7 @@ import { byDay, currentPolicies } from "./time-line.js"
 
 const entry = (sequence: number, name: string, operation: HistoryEntry["operation"], time: Date): HistoryEntry => ({
   ...{ sequence, name, operation, time: time.toISOString(), kind: "AuthorizationPolicy", namespace: "foo" },
-  ...{ generation: 1, difference: { allowed: [], denied: [] } },
+  ...{ generation: 1, digest: `${sequence}`, difference: { allowed: [], denied: [] } },
 })
 const NEWEST_FIRST = [
   entry(4, "again", "create", new Date(2026, 4, 2, 0, 0, 1)),

@@ -8,6 +8,7 @@ import { useAllAsked } from "../../api/queries.js"
 import { useMayAsk } from "../../api/rights.js"
 import { useSearchParameters } from "../../shell/hash-location.js"
 import { isIn, useNamespace } from "../../shell/namespace.js"
+import { download } from "../../ui/download.js"
 import { Empty } from "../../ui/empty.js"
 import { Skeleton } from "../../ui/loaded.js"
 import { Badge, Mark } from "../../ui/mark.js"
@@ -70,11 +71,7 @@ export function Table({ calls, accounts, running }: TableProps): ReactNode {
   }
   const exportCsv = (): void => {
     const rows = callers.map(caller => [caller, ...workloads.map(workload => textOf(caller, workload))])
-    const link = document.createElement("a")
-    link.href = URL.createObjectURL(new Blob([csvOf([["caller", ...workloads], ...rows])], { type: "text/csv" }))
-    link.download = "access.csv"
-    link.click()
-    URL.revokeObjectURL(link.href)
+    download("access.csv", csvOf([["caller", ...workloads], ...rows]), "text/csv")
   }
   if (mayAsk === undefined) return <Skeleton />
   return (

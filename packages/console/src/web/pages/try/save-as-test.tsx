@@ -6,6 +6,7 @@ import type { Explanation } from "../../api/answers.js"
 import { keyOf, type Pod } from "../../api/objects.js"
 import { usePods } from "../../api/queries.js"
 import { useSession } from "../../shell/session.js"
+import { download } from "../../ui/download.js"
 import { policyTest } from "./policy-test.js"
 import type { Asked } from "./question.js"
 
@@ -26,19 +27,13 @@ export function SaveAsTest({ question, explanation }: SaveAsTestProps): ReactNod
     await navigator.clipboard.writeText(text)
     setCopied(true)
   }
-  const download = (): void => {
-    const link = document.createElement("a")
-    link.href = URL.createObjectURL(new Blob([text], { type: "application/yaml" }))
-    link.download = `${question.workload.replace("/", "-")}.test.yaml`
-    link.click()
-    URL.revokeObjectURL(link.href)
-  }
+  const file = `${question.workload.replace("/", "-")}.test.yaml`
   return (
     <details>
       <summary>Save as a policy test</summary>
       <pre>{text}</pre>
       <p className="bar">
-        <button type="button" onClick={download}>
+        <button type="button" onClick={() => download(file, text, "application/yaml")}>
           Download
         </button>
         <button type="button" onClick={() => void copy()}>
