@@ -18,6 +18,26 @@ it("rejects an unknown option with its usage, and exits with 2", () => {
   expect(run("--polices", "a")).toMatchObject({ status: 2, stdout: "", stderr: expect.stringContaining("Usage:") })
 })
 
+it("names a file that is not there, and exits with 2", () => {
+  expect(run("not-there.json", "--policies", "test")).toMatchObject({
+    status: 2,
+    stdout: "",
+    stderr: expect.stringContaining("not-there.json"),
+  })
+})
+
+it("says which options the certificate needs", () => {
+  const folder = mkdtempSync(join(tmpdir(), "merlon-check-"))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const certificate = join(folder, "certificate")
+  const compared = { format: "merlon.dev/certificate/2", mesh: {}, policies: [{}, {}] }
+  writeFileSync(certificate, `${JSON.stringify({ answers: [], ...compared })}\n`)
+  expect(run(certificate, "--policies", folder)).toMatchObject({
+    status: 3,
+    stdout: expect.stringContaining("pass --from and --to"),
+  })
+})
+
 it("reads the policies of every YAML and JSON file, also with capitals in its ending", () => {
   const folder = mkdtempSync(join(tmpdir(), "merlon-check-"))
   onTestFinished(() => rmSync(folder, { recursive: true }))

@@ -66,7 +66,12 @@ function checkAnswers(written: string, sets: Sets): Checked {
   ])
   if (format !== FORMAT) throw new Invalid(`the format is not \`${FORMAT}\``)
   const lists = list(policies, "policies")
-  if (lists.length !== sets.length) throw new Invalid(`the certificate is about ${lists.length} sets of policies`)
+  if (lists.length !== sets.length)
+    throw new Invalid(
+      lists.length === 2
+        ? "the certificate compares two sets of policies; pass --from and --to"
+        : `the certificate is about ${lists.length} set of policies; pass --policies`,
+    )
   for (const [at, set] of sets.entries()) checkDigests(new Map(pairs(lists[at], "policies")), set)
   const settings = meshOf(mesh)
   for (const set of sets) checkVersions(set, settings)

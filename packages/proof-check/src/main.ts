@@ -71,6 +71,7 @@ try {
 } catch (error) {
   const isUsage = error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS")
   if (isUsage) console.error(`${error.message}\n\n${USAGE}`)
+  else if (error instanceof Error && "syscall" in error) console.error(error.message)
   // Fail closed: after an error during the check, the certificate is not valid.
   else print(`not valid: ${error instanceof Error ? error.message : String(error)}`)
   process.exitCode = error instanceof Invalid ? 3 : 2
