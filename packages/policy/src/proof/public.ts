@@ -32,7 +32,7 @@ export {
   isAbout,
 } from "./questions/invariants.js"
 export { type Reach, type ReachOptions, reachOf, type Way } from "./questions/reach.js"
-export { DocumentsByNamespace } from "./selected.js"
+export { concerns, DocumentsByNamespace } from "./selected.js"
 export type { Witness, WitnessToken } from "./witness.js"
 export { describeRule, ruleWords } from "./words.js"
 export { callersAmong, identityOf, lastingName, OF_ONE_POD, type ProofWorkload, workloadsCalled } from "./workload.js"

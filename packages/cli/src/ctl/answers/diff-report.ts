@@ -14,6 +14,7 @@ import {
   type Witness,
 } from "@merlon/policy/proof"
 import type { TouchedCalls } from "@merlon/policy/trial"
+import { visible } from "../terminal.js"
 import { callLine } from "./call-line.js"
 import { type Inputs, inputLines, isComplete, NOT_ALL_READ } from "./inputs.js"
 
@@ -43,6 +44,8 @@ export interface DiffReport {
   readonly undecided: readonly { readonly workload: string; readonly reason: string }[]
   /** Invariants that held before and are now broken or undecided. */
   readonly invariants: readonly ReportedInvariant[]
+  /** Changed policies that select none of the workloads that were read. Absent if there are none. */
+  readonly unselected?: readonly string[]
   readonly read: Inputs
 }
 
@@ -52,6 +55,8 @@ export interface Compared {
   readonly workloads: readonly ProofWorkload[]
   readonly names: MeshNames
   readonly broken: readonly CheckedInvariant[]
+  /** Changed policies that select none of the workloads, each as a line of text. */
+  readonly unselected?: readonly string[]
   readonly read: Inputs
   readonly touched?: Touched | undefined
 }
@@ -80,7 +85,7 @@ function reportedInvariant(one: CheckedInvariant, { workloads: all, names }: Com
 }
 
 export function diffReport(compared: Compared): DiffReport {
-  const { diff, workloads: all, names, broken, read, touched } = compared
+  const { diff, workloads: all, names, broken, unselected = [], read, touched } = compared
   const { result, groups } = diff
   return {
     result: result === "equal" && !isComplete(read) ? "undecided" : result,
@@ -101,6 +106,7 @@ export function diffReport(compared: Compared): DiffReport {
       undecided === undefined ? [] : workloads.map(workload => ({ workload: nameOf(workload), reason: undecided })),
     ),
     invariants: broken.map(one => reportedInvariant(one, compared)),
+    ...(unselected.length > 0 && { unselected }),
     read,
   }
 }
@@ -156,7 +162,8 @@ export function was({ from, providers: [before] }: Pick<Change, "from" | "provid
 
 const quoted = (providers: readonly string[]): string => providers.map(name => `\`${name}\``).join(" or ")
 
-export function diffText({ diff, workloads: all, names, broken, read, touched }: Compared): string {
+export function diffText(compared: Compared): string {
+  const { diff, workloads: all, names, broken, read, touched } = compared
   const lines: string[] = broken.map(one => `broken: ${describeViolation(one)}`)
   if (lines.length > 0) lines.push("")
   for (const group of diff.groups) {
@@ -174,13 +181,14 @@ export function diffText({ diff, workloads: all, names, broken, read, touched }:
     if (undecided !== undefined) lines.push(`  not decided: ${undecided}`)
     lines.push("")
   }
-  lines.push(summary(diff, all.length, read), ...inputLines(read))
+  lines.push(summary(compared), ...unselectedLines(compared), ...inputLines(read))
   return lines.join("\n")
 }
 
-export function diffMarkdown({ diff, workloads: all, names, broken, read, touched }: Compared): string {
-  const lines = ["### What these policies change", "", summary(diff, all.length, read), ""]
-  lines.push(...inputLines(read).map(line => `- ${cell(line)}`), "")
+export function diffMarkdown(compared: Compared): string {
+  const { diff, workloads: all, names, broken, read, touched } = compared
+  const lines = ["### What these policies change", "", summary(compared), ""]
+  lines.push(...[...unselectedLines(compared), ...inputLines(read)].map(line => `- ${cell(line)}`), "")
   for (const one of broken) lines.push(`- **broken**: ${cell(describeViolation(one))}`)
   if (broken.length > 0) lines.push("")
   for (const group of diff.groups) {
@@ -218,19 +226,23 @@ function headline({ workloads }: DiffGroup): string {
   return `${counted(workloads.length, "workload")}: ${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`
 }
 
-function summary({ result, groups }: Diff, workloads: number, read: Inputs): string {
+const unselectedLines = ({ unselected = [] }: Compared): readonly string[] =>
+  unselected.map(what => `note: ${visible(what)}`)
+
+function summary({ diff: { result, groups }, workloads: all, unselected = [], read }: Compared): string {
+  const workloads = all.length
   const changed = groups.filter(({ comparison }) => comparison.changes.length > 0)
   const touched = changed.reduce((sum, group) => sum + group.workloads.length, 0)
   switch (result) {
     case "equal":
       if (!isComplete(read)) return `not decided: no difference was found, and ${NOT_ALL_READ}`
-      return `nothing changes: every request to ${workloads === 1 ? "the workload" : `the ${workloads} workloads`} is decided as before (proved)`
+      return `nothing changes${unselected.length > 0 ? " among the workloads read" : ""}: every request to ${workloads === 1 ? "the workload" : `the ${workloads} workloads`} is decided as before (proved)`
     case "different": {
       const undecided = groups.some(({ comparison }) => comparison.undecided !== undefined)
       const rest = undecided
         ? "; there may be more, see `not decided`"
         : isComplete(read)
-          ? "; nothing else changes (proved)"
+          ? `; nothing else changes${unselected.length > 0 ? " among the workloads read" : ""} (proved)`
           : `; there may be more: ${NOT_ALL_READ}`
       return `${touched} of ${counted(workloads, "workload")} ${touched === 1 ? "decides" : "decide"} some requests differently${rest}`
     }

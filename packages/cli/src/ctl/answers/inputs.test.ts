@@ -233,6 +233,31 @@ describe("a policy that changes", () => {
     expect(out).toContain("- skipped: AuthorizationPolicy fooo/deny")
   })
 
+  it("in a namespace without workloads proves nothing if it is deleted", async () => {
+    const words = ["diff", "--from", at("misplaced"), "--to", at("good"), "--workloads", at("pods.yaml")]
+    expect(await run(...words)).toBe(4)
+    expect(out).toContain("skipped: AuthorizationPolicy fooo/deny: no workload of namespace `fooo` was read")
+  })
+
+  it.each([
+    ["is added", "good", "unselecting"],
+    ["is deleted", "unselecting", "good"],
+    ["changes", "unselecting", "unselecting-other"],
+  ])("and selects no workload is named, and nothing is claimed about it: %s", async (how, from, to) => {
+    const elsewhere = (labels: object) => ({ ...DENY, spec: { ...DENY.spec, selector: { matchLabels: labels } } })
+    put("unselecting/p.yaml", [elsewhere({ app: "wbe" }), GOOD])
+    put("unselecting-other/p.yaml", [elsewhere({ app: "bew" }), GOOD])
+    const words = ["diff", "--from", at(from), "--to", at(to), "--workloads", at("pods.yaml")]
+    const told = `AuthorizationPolicy foo/deny ${how}, and selects none of the workloads that were read`
+    expect(await run(...words)).toBe(0)
+    expect(out).toContain("nothing changes among the workloads read: every request to")
+    expect(out).toContain(`note: ${told}\n`)
+    expect(await run(...words, "-o", "json")).toBe(0)
+    expect(JSON.parse(out)).toMatchObject({ result: "equal", unselected: [told] })
+    expect(await run(...words, "-o", "md")).toBe(0)
+    expect(out).toContain(`- note: ${told}`)
+  })
+
   it("in no way there changes nothing", async () => {
     const words = ["diff", "--from", at("misplaced"), "--to", at("misplaced"), "--workloads", at("pods.yaml")]
     expect(await run(...words)).toBe(0)

@@ -134,7 +134,7 @@ async function run(flags: Flags): Promise<void> {
     logUndated(policies, workloads, mesh, log)
   }
   log.limitTo(workloads, mesh.names.rootNamespace, noteOnce())
-  logUnplaced(before, after, workloads, mesh, log)
+  const unselected = logUnplaced(before, after, workloads, mesh, log)
   const options = {
     limits: limitsOf(flags),
     now: Math.floor(Date.now() / 1000),
@@ -147,7 +147,7 @@ async function run(flags: Flags): Promise<void> {
   const calls = diff.groups.length === 0 ? undefined : await callsOf(flags, mesh)
   const touched = calls && touchedBy(calls, before, after, diff, mesh)
   const read = log.of(new Set([...before, ...after].map(idOf)).size, workloads.length)
-  const compared = { diff, workloads, names: mesh.names, broken, read, touched }
+  const compared = { diff, workloads, names: mesh.names, broken, unselected, read, touched }
   const report = diffReport(compared)
   if (flags.output === "json") print(JSON.stringify(report, undefined, 2))
   else if (flags.output === "md") print(diffMarkdown(compared))

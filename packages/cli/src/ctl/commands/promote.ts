@@ -74,10 +74,10 @@ async function run(session: Session, kind: string, name: string | undefined, fla
     callers: callersAmong(workloads, mesh),
   }
   const log = new InputLog()
-  logUnplaced(policies, after, workloads, mesh, log)
+  const unselected = logUnplaced(policies, after, workloads, mesh, log)
   const read = { ...inputs, skipped: [...inputs.skipped, ...log.of(0, 0).skipped] }
   const diff = diffSets(policies, after, workloads, mesh, options)
-  print(diffText({ diff, workloads, names: mesh.names, broken: [], read }))
+  print(diffText({ diff, workloads, names: mesh.names, broken: [], unselected, read }))
   if (!isComplete(read)) {
     print(`${label} stays in shadow mode: what enforcing it changes is not known`)
     process.exitCode = EXIT.undecided
