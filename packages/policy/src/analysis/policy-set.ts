@@ -12,6 +12,7 @@ import type {
   PolicyInvariant,
   RequestAuthentication,
 } from "../resources/document.js"
+import { attachesInIstio } from "../selection/istio-attachment.js"
 import { isShadow } from "../selection/shadow.js"
 import { byAge, selects, targetKey, targetsBefore, type Workload } from "../selection/workload.js"
 import type { AnalysisFinding } from "./finding.js"
@@ -45,6 +46,8 @@ export interface Scope {
   readonly labels: { readonly [key: string]: string }
   /** In the notation of `targetKey`. */
   readonly targets?: readonly string[]
+  /** Targets are those of Istio: which proxies they lead to is known only for workloads. */
+  readonly atGateways?: true
 }
 
 export class PolicySet {
@@ -100,7 +103,9 @@ export class PolicySet {
   #makeScope({ metadata, spec }: AuthorizationPolicy | RequestAuthentication | PeerAuthentication): Scope {
     // A target is in the policy's own namespace, also in the root namespace.
     if (spec.targetRefs !== undefined) {
-      return { namespace: metadata.namespace, labels: {}, targets: spec.targetRefs.map(targetKey) }
+      const targets = spec.targetRefs.map(targetKey)
+      const atGateways = this.mesh.dialect === "istio" && ({ atGateways: true } as const)
+      return { namespace: metadata.namespace, labels: {}, targets, ...atGateways }
     }
     const namespace = metadata.namespace === this.mesh.names.rootNamespace ? undefined : metadata.namespace
     return { namespace, labels: spec.selector?.matchLabels ?? {} }
@@ -165,7 +170,8 @@ export function remembered<K, V>(known: Map<K, V>, key: K, make: () => V): V {
   return known.get(key) as V // just set, where it was not there
 }
 
-function reaches({ namespace, labels, targets }: Scope, workload: Workload, { names }: MeshConfig): boolean {
+function reaches({ namespace, labels, targets }: Scope, workload: Workload, { names, dialect }: MeshConfig): boolean {
+  if (dialect === "istio") return attachesInIstio({ namespace, labels, targets }, workload, names.rootNamespace)
   if (namespace !== undefined && namespace !== workload.namespace) return false
   if (targets !== undefined) {
     const before = targetsBefore(workload, names)
@@ -177,12 +183,15 @@ function reaches({ namespace, labels, targets }: Scope, workload: Workload, { na
 /** Whether `outer` reaches everything that `inner` reaches. */
 export function scopeContains(outer: Scope, inner: Scope): boolean {
   if (outer.namespace !== undefined && outer.namespace !== inner.namespace) return false
+  // A waypoint ignores policies without targets.
+  if (inner.atGateways && outer.targets === undefined) return false
   if (outer.targets !== undefined && !inner.targets?.every(target => outer.targets?.includes(target))) return false
   return Object.entries(outer.labels).every(([key, value]) => inner.labels[key] === value)
 }
 
 /** Whether both could reach the same workload. Any two targets may lead to the same one. */
 export function scopesMeet(a: Scope, b: Scope): boolean {
+  if (a.atGateways || b.atGateways) return true
   if (a.namespace !== undefined && b.namespace !== undefined && a.namespace !== b.namespace) return false
   return Object.entries(a.labels).every(([key, value]) => !Object.hasOwn(b.labels, key) || b.labels[key] === value)
 }

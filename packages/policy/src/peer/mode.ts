@@ -43,6 +43,7 @@ const DEFAULT_MODE: EffectiveMode = "PERMISSIVE"
 export function peerScope(policy: PeerAuthentication, workload: Workload, mesh: MeshConfig): PeerScope | undefined {
   const { namespace } = policy.metadata
   const { targetRefs } = policy.spec
+  if (workload.gateway !== undefined) return undefined
   if (targetRefs !== undefined) {
     return namespace === workload.namespace && isBehind(targetRefs, workload, mesh.names) ? "workload" : undefined
   }
@@ -59,10 +60,12 @@ export function peerScope(policy: PeerAuthentication, workload: Workload, mesh: 
 export class PeerModes {
   readonly #enforced: Resolver
   readonly #promoted: Resolver | undefined
+  readonly #fixed: EffectiveMode | undefined
   /** Looked up with each request, for the same few ports. */
   readonly #resolved = new Map<number, ModeResolution>()
 
   constructor(documents: Iterable<PolicyDocument>, workload: Workload, mesh: MeshConfig) {
+    this.#fixed = fixedMode(workload)
     const policies: PeerAuthentication[] = []
     for (const document of documents) {
       if (document.kind === "PeerAuthentication" && isAsked(document, workload, mesh)) policies.push(document)
@@ -77,14 +80,25 @@ export class PeerModes {
   resolve(port: number): ModeResolution {
     let resolution = this.#resolved.get(port)
     if (resolution === undefined) {
-      resolution = { ...this.#enforced.resolve(port), shadow: this.#promoted?.resolve(port).mode }
+      const { mode, ...reasons } = this.#enforced.resolve(port)
+      resolution = { mode: this.#fixed ?? mode, ...reasons, shadow: this.#promoted?.resolve(port).mode }
       this.#resolved.set(port, resolution)
     }
     return resolution
   }
 }
 
+/**
+ * The mode of the proxy of an Istio Gateway, which no PeerAuthentication changes: a gateway sees no identities of the
+ * mesh, and a waypoint takes only connections with one.
+ */
+function fixedMode({ gateway }: Workload): EffectiveMode | undefined {
+  if (gateway === undefined) return undefined
+  return gateway.isWaypoint ? "STRICT" : "DISABLE"
+}
+
 function isAsked(policy: PeerAuthentication, workload: Workload, mesh: MeshConfig): boolean {
+  if (workload.gateway !== undefined) return false
   const ignored = policy.metadata.namespace === mesh.names.rootNamespace && hasLabels(policy.spec.selector)
   return peerScope(policy, workload, mesh) !== undefined || (ignored && selects(policy.spec.selector, workload))
 }

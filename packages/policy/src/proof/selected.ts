@@ -4,6 +4,7 @@
 import type { MeshConfig } from "../mesh/config.js"
 import { peerScope } from "../peer/mode.js"
 import type { PolicyDocument } from "../resources/document.js"
+import { namespacesOf } from "../selection/istio-attachment.js"
 import { applies } from "../selection/select.js"
 import type { Workload } from "../selection/workload.js"
 
@@ -22,21 +23,23 @@ export class DocumentsByNamespace {
   }
 
   /** The documents of the root namespace and of the workload's own: no others can apply to it. */
-  near({ namespace }: Workload): readonly PolicyDocument[] {
-    return this.#near(namespace).map(({ document }) => document)
+  near(workload: Workload): readonly PolicyDocument[] {
+    return this.#near(workload).map(({ document }) => document)
   }
 
   /** INVARIANT: the same documents apply in the same way to workloads with equal `key`. */
   selected(workload: Workload): { readonly documents: readonly PolicyDocument[]; readonly key: string } {
-    const selected = this.#near(workload.namespace).filter(({ document }) => concerns(document, workload, this.#mesh))
+    const selected = this.#near(workload).filter(({ document }) => concerns(document, workload, this.#mesh))
+    // A gateway and a waypoint accept other callers than a sidecar does, under the same documents.
+    const proxy = workload.gateway === undefined ? [] : [workload.gateway.isWaypoint ? "waypoint" : "gateway"]
     return {
       documents: selected.map(({ document }) => document),
-      key: selected.map(({ index }) => index).join(),
+      key: [...selected.map(({ index }) => index), ...proxy].join(),
     }
   }
 
-  #near(namespace: string): readonly { readonly document: PolicyDocument; readonly index: number }[] {
-    const near = new Set([namespace, this.#mesh.names.rootNamespace])
+  #near(workload: Workload): readonly { readonly document: PolicyDocument; readonly index: number }[] {
+    const near = namespacesOf(workload, this.#mesh.names.rootNamespace)
     return [...near].flatMap(one => this.#byNamespace.get(one) ?? [])
   }
 }

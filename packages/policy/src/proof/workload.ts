@@ -37,8 +37,8 @@ export function lastingName({ namespace, name, runBy }: ProofWorkload): string {
 }
 
 /**
- * The workloads that a name refers to: a workload's own name, else that of its controller, else that of a Service that
- * selects it. Several if Pods of one name differ in what policies see, or if the namespace is omitted.
+ * The workloads that a name refers to: a workload's own name, else that of its controller, else that of its Gateway,
+ * else that of a Service that selects it. Several if Pods of one name differ in what policies see, or if the namespace is omitted.
  */
 export function workloadsCalled(
   word: string,
@@ -51,6 +51,7 @@ export function workloadsCalled(
   const ways: readonly ((one: ProofWorkload) => boolean)[] = [
     one => one.name === name,
     one => one.runBy === name,
+    one => one.gateway?.name === name,
     one => (one.services ?? []).includes(name),
   ]
   for (const isMeant of ways) {
@@ -66,8 +67,9 @@ export const OF_ONE_POD =
   /(^|\/)(pod-template-hash|controller-revision-hash|pod-template-generation|pod-name|pod-index)$/
 
 /** Equal for workloads that policies cannot distinguish. */
-function looksOf({ namespace, name, runBy, labels, services = [], serviceAccount, ports = [] }: ProofWorkload): string {
+function looksOf(workload: ProofWorkload): string {
+  const { namespace, name, runBy, labels, services = [], serviceAccount, ports = [], gateway } = workload
   const lasting = Object.entries(labels).filter(([key]) => !OF_ONE_POD.test(key))
   const told = lasting.map(([key, value]) => `${key}=${value}`).sort()
-  return JSON.stringify([namespace, runBy ?? name, told, [...services].sort(), serviceAccount, ports])
+  return JSON.stringify([namespace, runBy ?? name, told, [...services].sort(), serviceAccount, ports, gateway])
 }

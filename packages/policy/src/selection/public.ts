@@ -2,6 +2,7 @@
 // What other packages may use to select the policies of a workload, and the mTLS mode that results.
 
 export { type EffectiveMode, type Loser, type ModeResolution, PeerModes, peerScope } from "../peer/mode.js"
+export { WAYPOINT_CLASS } from "./istio-attachment.js"
 export { select } from "./select.js"
 export { isShadow } from "./shadow.js"
-export { byAge, selects, targetKey, targetsBefore, type Workload } from "./workload.js"
+export { byAge, type IstioGateway, selects, targetKey, targetsBefore, type Workload } from "./workload.js"

@@ -4,15 +4,22 @@
 
 import type { MeshConfig } from "../mesh/config.js"
 import type { AuthorizationPolicy, PolicyDocument, RequestAuthentication } from "../resources/document.js"
-import { byAge, isBehind, selects, type Workload } from "./workload.js"
+import { attachesInIstio } from "./istio-attachment.js"
+import { byAge, isBehind, selects, targetKey, type Workload } from "./workload.js"
 
 export type SelectedKind = RequestAuthentication | AuthorizationPolicy
 
 export function applies(policy: SelectedKind, workload: Workload, mesh: MeshConfig): boolean {
   const { namespace } = policy.metadata
   const { targetRefs } = policy.spec
-  // Targets select gateways and waypoints in Istio, and sidecars ignore such a policy.
-  if (targetRefs !== undefined && mesh.dialect === "istio") return false
+  if (mesh.dialect === "istio") {
+    const attachment = {
+      namespace,
+      labels: policy.spec.selector?.matchLabels ?? {},
+      targets: targetRefs?.map(targetKey),
+    }
+    return attachesInIstio(attachment, workload, mesh.names.rootNamespace)
+  }
   if (targetRefs !== undefined) return namespace === workload.namespace && isBehind(targetRefs, workload, mesh.names)
   if (namespace !== workload.namespace && namespace !== mesh.names.rootNamespace) return false
   return selects(policy.spec.selector, workload)

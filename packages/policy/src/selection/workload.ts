@@ -11,6 +11,16 @@ export interface Workload {
   readonly labels: { readonly [key: string]: string }
   /** Names of the Services in its namespace that select it; absent if they were not looked up. */
   readonly services?: readonly string[]
+  /** Only in Istio: the Gateway whose proxy the workload is. Absent for sidecars. */
+  readonly gateway?: IstioGateway
+}
+
+/** The proxy of a Gateway in Istio, as policies see it. */
+export interface IstioGateway {
+  readonly name: string
+  readonly isWaypoint: boolean
+  /** What requests at a waypoint are for. Absent for requests to addresses of Pods. */
+  readonly target?: { readonly kind: "Service" | "ServiceEntry"; readonly namespace: string; readonly name: string }
 }
 
 /** An absent or empty selector selects every workload in scope. */

@@ -10,9 +10,10 @@ import type { GetFlags } from "../get/get-flags.js"
 import { listObjects } from "../get/read-list.js"
 import { ofServed } from "../lookup/not-found.js"
 import type { Session } from "../session.js"
-import { notModelled } from "./dialect.js"
+import { isTargetingPolicy, notModelled } from "./dialect.js"
 import type { InputLog, Scope } from "./inputs.js"
-import { istioKinds } from "./istio-cluster.js"
+import { gatewayObjects, istioKinds } from "./istio-cluster.js"
+import { gatewayNameOf, IstioProxies } from "./istio-proxies.js"
 import {
   type IstioProxy,
   istioProxyOf,
@@ -21,6 +22,7 @@ import {
   whyPastSidecar,
   withoutProxyContainer,
 } from "./istio-sidecar.js"
+import { validateTargeting } from "./istio-targets.js"
 import { workloadsIn } from "./workload-files.js"
 
 const EVERYWHERE = { allNamespaces: true } as GetFlags // `listObjects` reads only filters of the flags, and there are none
@@ -39,7 +41,9 @@ export async function clusterPolicies(
       if (absent?.isWorkload) log.miss(`${title}: ${absent.why}`)
       else if (absent?.matters === true) log.skip(`${title}: ${absent.why}`, absent.scope)
       if (absent !== undefined) continue
-      const { document, errors } = validate(object, session.names)
+      const { document, errors } = isTargetingPolicy(object, session.names)
+        ? validateTargeting(object, session.names)
+        : validate(object, session.names)
       if (document !== undefined) policies.push(document)
       else log.skip(`${title}: it cannot be read: ${errors[0]?.message}`)
     }
@@ -58,23 +62,36 @@ export interface ClusterWorkloads {
   readonly unmodelled: readonly { readonly namespace: string; readonly why: string }[]
   /** `NAMESPACE/NAME` of the Pods with a sidecar, by the Istio revision that configures it. */
   readonly revisions: ReadonlyMap<string, ReadonlySet<string>>
+  /** The proxies of Gateways. Absent if the mesh is not Istio. */
+  readonly proxies?: IstioProxies
   /** The number of Pods without a proxy of Istio, to which no policy applies. */
   readonly withoutProxy: number
 }
 
-export async function clusterWorkloads(session: Session, log: Pick<InputLog, "skip">): Promise<ClusterWorkloads> {
+export async function clusterWorkloads(
+  session: Session,
+  log: Pick<InputLog, "skip" | "miss">,
+): Promise<ClusterWorkloads> {
   const alive = (await objectsOf(session, coreResource("pods", "Pod"))).filter(isAlive)
   const services = await objectsOf(session, coreResource("services", "Service"))
   const read = (pods: readonly AnyObject[]) => workloadsIn([...pods, ...services], session.names, session.namespace)
   if (session.dialect !== "istio") {
     return { workloads: read(alive), unmodelled: [], revisions: new Map(), withoutProxy: 0 }
   }
-  const proxies = alive.map(pod => ({ pod, proxy: istioProxyOf(pod) }))
-  const of = (wanted: IstioProxy) => proxies.flatMap(({ pod, proxy }) => (proxy === wanted ? [pod] : []))
+  const pods = alive.map(pod => ({ pod, proxy: istioProxyOf(pod) }))
+  const of = (wanted: IstioProxy) => pods.flatMap(({ pod, proxy }) => (proxy === wanted ? [pod] : []))
+  const proxies = new IstioProxies([...services, ...(await gatewayObjects(session))], session.namespace)
+  const isOfGateway = ({ metadata: { namespace = "", labels } }: AnyObject): boolean => {
+    const name = gatewayNameOf({ labels: textsOf(labels) })
+    const gateway = name === undefined ? undefined : proxies.gateway(namespace, name)
+    return gateway !== undefined && gateway.why === undefined
+  }
   const unmodelled = (["gateway", "ambient"] as const).flatMap(proxy =>
-    of(proxy).map(({ metadata: { namespace = "", name } }) => {
-      return { namespace, why: `Pod ${namespace}/${name}: not modelled: it is ${OTHERWISE[proxy]}` }
-    }),
+    of(proxy)
+      .filter(pod => !isOfGateway(pod))
+      .map(({ metadata: { namespace = "", name } }) => {
+        return { namespace, why: `Pod ${namespace}/${name}: not modelled: it is ${OTHERWISE[proxy]}` }
+      }),
   )
   const sidecars = of("sidecar")
   const revisions = new Map<string, Set<string>>()
@@ -88,8 +105,9 @@ export async function clusterWorkloads(session: Session, log: Pick<InputLog, "sk
     const isPod: Scope = one => one.namespace === namespace && one.name === name
     if (why !== undefined) log.skip(`Pod ${namespace}/${name}: not modelled: ${why}`, isPod)
   }
-  const workloads = read(sidecars.map(withoutProxyContainer))
-  return { workloads, unmodelled, revisions, withoutProxy: of("none").length }
+  const gateways = of("gateway").filter(isOfGateway)
+  const workloads = proxies.workloads(read([...sidecars, ...gateways].map(withoutProxyContainer)), log)
+  return { workloads, unmodelled, revisions, proxies, withoutProxy: of("none").length }
 }
 
 function isAlive({ status }: AnyObject): boolean {

@@ -9,6 +9,7 @@ import type { SourceText } from "../documents/sources.js"
 import { CommandError, usageError } from "../exit.js"
 import { type Fields, fieldsOf, listOf, textOf } from "../foreign.js"
 import type { Scope } from "./inputs.js"
+import { GATEWAY_NAME } from "./istio-gateways.js"
 
 const MERLON = meshNames()
 export const ISTIO: MeshNames = { ...meshNames({ mesh: "istio", domain: "istio.io" }), version: "v1" }
@@ -106,11 +107,20 @@ export function notModelled(value: unknown, names: MeshNames): NotModelled | und
   if (WORKLOADS.includes(textOf(kind) ?? ""))
     return { why: "not modelled: it runs outside Kubernetes; describe it as a Pod", matters: true, isWorkload: true }
   if (group !== names.securityGroup) {
-    const matters = DECIDING.includes(textOf(kind) ?? "") && concernsInbound(value)
-    const effect = matters ? "it can change" : "it does not change"
-    return { why: `not modelled: ${effect} which requests a workload's proxy allows`, matters, scope: scopeOf(value) }
+    const isDeciding = DECIDING.includes(textOf(kind) ?? "")
+    const isInbound = isDeciding && concernsInbound(value)
+    // What is for outgoing calls of a sidecar is for the requests that a gateway receives.
+    const matters = isInbound || (isDeciding && kind !== "Sidecar")
+    const effect = isInbound ? "it can change" : "it does not change"
+    const proxy = matters && !isInbound ? "sidecar" : "proxy"
+    const scope = scopeOf(value)
+    return {
+      why: `not modelled: ${effect} which requests a workload's ${proxy} allows`,
+      matters,
+      scope: (one, root) => (isInbound || one.gateway !== undefined) && scope(one, root),
+    }
   }
-  const { targetRef, targetRefs, action, rules } = fieldsOf(spec)
+  const { action, rules } = fieldsOf(spec)
   const unknown = kind === INVARIANT ? undefined : fieldThatIstioDrops(fieldsOf(spec))
   if (unknown !== undefined) {
     const why = `not modelled: \`${unknown}\` is no field of Istio, which ignores it; remove it`
@@ -130,23 +140,28 @@ export function notModelled(value: unknown, names: MeshNames): NotModelled | und
       matters: true,
       scope: scopeOf(value),
     }
-  const [target] = targetsOf(targetRef, targetRefs).flatMap(one => textOf(one.kind) ?? [])
-  if (target === undefined) return undefined
-  const place = target === "Gateway" ? "a gateway or waypoint" : "waypoints"
-  return { why: `not modelled: it holds at ${place}, and sidecars ignore it`, matters: true, scope: scopeOf(value) }
+  if (TARGETING_KINDS.includes(textOf(kind) ?? "") || !hasTargets(value)) return undefined
+  return { why: `not modelled: a ${String(kind)} has no targets in Istio`, matters: true, scope: scopeOf(value) }
 }
 
-/**
- * Whether it applies to gateways and waypoints. Their Pods are created at run time, so they are seldom among the
- * workloads.
- */
-export function hasTargets(value: unknown): boolean {
-  const { targetRef, targetRefs } = fieldsOf(fieldsOf(value).spec)
-  return targetsOf(targetRef, targetRefs).some(({ kind }) => kind !== undefined)
+/** Policies of Istio with targets: istio-targets.ts reads them. */
+export const TARGETING_KINDS: readonly string[] = ["AuthorizationPolicy", "RequestAuthentication"]
+
+/** Whether it applies to gateways and waypoints. */
+export const hasTargets = (value: unknown): boolean => targetsOf(fieldsOf(fieldsOf(value).spec)).length > 0
+
+/** Whether it is a policy of Istio with targets that istio-targets.ts reads. */
+export function isTargetingPolicy(value: unknown, names: MeshNames): boolean {
+  const { apiVersion, kind } = fieldsOf(value)
+  if (!isIstio(names) || !TARGETING_KINDS.includes(textOf(kind) ?? "")) return false
+  return textOf(apiVersion)?.startsWith(`${names.securityGroup}/`) === true && hasTargets(value)
 }
 
-const targetsOf = (targetRef: unknown, targetRefs: unknown): readonly Fields[] =>
-  (listOf(targetRefs).length > 0 ? listOf(targetRefs) : [targetRef]).map(fieldsOf)
+/** The targets of a document of any kind. `targetRef` is the former spelling, which Istio still reads. */
+export function targetsOf({ targetRef, targetRefs }: Fields): readonly Fields[] {
+  const listed = listOf(targetRefs)
+  return (listed.length > 0 ? listed : targetRef === undefined ? [] : [targetRef]).map(fieldsOf)
+}
 
 /**
  * The workloads that it selects: by namespace and labels, everywhere from the root namespace, and by targets only
@@ -155,22 +170,20 @@ const targetsOf = (targetRef: unknown, targetRefs: unknown): readonly Fields[] =
 export function scopeOf(value: unknown): Scope {
   const { metadata, spec } = fieldsOf(value)
   const own = textOf(fieldsOf(metadata).namespace)
-  const { selector, workloadSelector, targetRef, targetRefs } = fieldsOf(spec)
+  const { selector, workloadSelector } = fieldsOf(spec)
   const wanted = Object.entries({
     ...fieldsOf(fieldsOf(selector).matchLabels),
     ...fieldsOf(fieldsOf(workloadSelector).labels),
   })
-  const targets = targetsOf(targetRef, targetRefs).filter(({ kind }) => kind !== undefined)
-  return ({ namespace, labels }, rootNamespace) => {
-    if (own !== undefined && own !== namespace && own !== rootNamespace) return false
+  const targets = targetsOf(fieldsOf(spec)).filter(({ kind }) => kind !== undefined)
+  return ({ namespace, labels, gateway: proxy }, rootNamespace) => {
+    const places = [namespace, rootNamespace, ...(proxy?.target === undefined ? [] : [proxy.target.namespace])]
+    if (own !== undefined && !places.includes(own)) return false
     if (targets.length === 0) return wanted.every(([key, text]) => Object.hasOwn(labels, key) && labels[key] === text)
     const gateway = Object.hasOwn(labels, GATEWAY_NAME) ? labels[GATEWAY_NAME] : undefined
     return gateway !== undefined && targets.some(({ kind, name }) => kind !== "Gateway" || name === gateway)
   }
 }
-
-/** A label of the Pods of a gateway or waypoint (Gateway API). */
-const GATEWAY_NAME = "gateway.networking.k8s.io/gateway-name"
 
 /** Istio's settings for outgoing calls and for gateways do not change how a sidecar handles incoming requests. */
 function concernsInbound(value: unknown): boolean {

@@ -139,21 +139,33 @@ describe("a workload of a mesh that is limited by `discoverySelectors`", () => {
 })
 
 describe("a change at a gateway or waypoint", () => {
-  const at = (kind: string, spec: object = {}) =>
-    policy("edge", { action: "DENY", rules: [{}], targetRefs: [{ kind, name: "g" }], ...spec })
+  const GATEWAY_API = "gateway.networking.k8s.io"
+  const at = (group: string, kind: string, namespace: string, rules: readonly object[] = [{}]) => {
+    const name = kind === "GatewayClass" ? "istio-waypoint" : "g"
+    const targeting = policy("edge", { action: "DENY", rules, targetRefs: [{ group, kind, name }] })
+    return { ...targeting, metadata: { ...targeting.metadata, namespace } }
+  }
 
-  it.each(["Gateway", "Service", "ServiceEntry", "GatewayClass"])("is not decided: targets of kind %s", async kind => {
-    const other = at(kind, { rules: [] })
+  it.each([
+    [GATEWAY_API, "Gateway", "shop", "Gateway shop/g, which was not read"],
+    ["", "Service", "shop", "Service shop/g, of which the waypoint is not known: it was not read"],
+    ["networking.istio.io", "ServiceEntry", "shop", "ServiceEntry shop/g, of which the waypoint is not known"],
+    [GATEWAY_API, "GatewayClass", "istio-system", "no waypoint was read"],
+    [GATEWAY_API, "HTTPRoute", "shop", "a target that is not modelled"],
+    ["", "Gateway", "shop", "Gateway of the core group shop/g, a target that is not modelled"],
+  ])("that was not read is not decided: group `%s`, kind %s", async (group, kind, namespace, why) => {
+    const edge = at(group, kind, namespace)
     for (const [before, after] of [
-      [[at(kind)], []],
-      [[], [at(kind)]],
-      [[at(kind)], [other]],
+      [[edge], []],
+      [[], [edge]],
+      [[edge], [at(group, kind, namespace, [{ to: [{ operation: { paths: ["/x"] } }] }])]],
     ] as const) {
       expect(await changed([ALLOW_ALL, ...before], [ALLOW_ALL, ...after])).toBe(4)
-      expect(out).toContain("AuthorizationPolicy edge: not modelled")
+      expect(out).toContain(`AuthorizationPolicy ${namespace}/edge: not modelled: it targets ${kind}`)
+      expect(out).toContain(why)
       expect(out).not.toContain("proved")
     }
-    expect(await changed([ALLOW_ALL, at(kind)], [ALLOW_ALL, at(kind)])).toBe(0)
+    expect(await changed([ALLOW_ALL, edge], [ALLOW_ALL, edge])).toBe(0)
   })
 })
 

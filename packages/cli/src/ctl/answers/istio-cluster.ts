@@ -14,6 +14,7 @@ import { installedMeshes } from "../mesh/discover-mesh.js"
 import type { Session } from "../session.js"
 import { visible } from "../terminal.js"
 import { type DialectFlags, ISTIO, isIstio } from "./dialect.js"
+import { GATEWAY_GROUP } from "./istio-gateways.js"
 
 /** The session for a question: in Istio's dialect if flags say so, or if the cluster has only Istio's policies. */
 export async function askedSession(session: Session, flags: DialectFlags): Promise<Session> {
@@ -81,10 +82,36 @@ async function served(api: Api, group: string, kind: string): Promise<Resource |
       .map(fieldsOf)
       .find(one => one.kind === kind && !String(one.name).includes("/"))?.name
     if (typeof plural !== "string") continue
-    return { ...coreResource(plural, kind), group, version }
+    return { ...coreResource(plural, kind, kind !== "GatewayClass"), group, version }
   }
   return undefined
 }
+
+/** Kinds that say where the proxies of Gateways are, and which Services use a waypoint. */
+const AT_GATEWAYS: readonly { readonly group: string; readonly kind: string }[] = [
+  { group: GATEWAY_GROUP, kind: "Gateway" },
+  { group: GATEWAY_GROUP, kind: "GatewayClass" },
+  { group: "networking.istio.io", kind: "ServiceEntry" },
+]
+
+/** Objects of these kinds, and Namespaces. Kinds that the user may not list are left out, so targets stay open. */
+export async function gatewayObjects(session: Session): Promise<readonly Fields[]> {
+  const kinds = await Promise.all(AT_GATEWAYS.map(({ group, kind }) => served(session.api, group, kind)))
+  const objects = await Promise.all(kinds.flatMap(kind => (kind === undefined ? [] : [allowed(session, kind)])))
+  const namespaces = (await storedNamespaces(session)).map(one => ({ ...one, kind: "Namespace" }))
+  return [...objects.flat(), ...namespaces]
+}
+
+async function allowed(session: Session, resource: Resource): Promise<readonly Fields[]> {
+  try {
+    return (await listObjects(session, resource, EVERYWHERE)).items
+  } catch (error) {
+    if (error instanceof ApiError && (error.code === 403 || error.code === 404)) return []
+    throw error
+  }
+}
+
+const EVERYWHERE = { allNamespaces: true } as GetFlags // it reads only filters
 
 /** The Namespaces. Empty if the user may not list them. */
 export async function storedNamespaces(session: Session): Promise<readonly Fields[]> {

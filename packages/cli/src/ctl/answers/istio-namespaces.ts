@@ -27,7 +27,7 @@ export function logUndiscovered(config: Fields, namespaces: readonly Fields[], l
  * Whether the selector certainly selects the Namespace. Fail closed: without the Namespace only its name is known, so a
  * label that seems missing may be there.
  */
-function selects({ matchLabels, matchExpressions }: Fields, labels: Fields, areAllKnown: boolean): boolean {
+export function selects({ matchLabels, matchExpressions }: Fields, labels: Fields, areAllKnown: boolean): boolean {
   const isMet = ({ key, operator, values }: Fields): boolean => {
     const value = textOf(key) === undefined ? undefined : labels[String(key)]
     if (value === undefined && !areAllKnown) return false

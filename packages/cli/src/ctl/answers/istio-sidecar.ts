@@ -6,6 +6,7 @@ import type { MeshNames } from "@merlon/policy/mesh"
 import { type Fields, fieldsOf, listOf, textOf, textsOf } from "../foreign.js"
 import { isIstio } from "./dialect.js"
 import type { InputLog } from "./inputs.js"
+import { gatewayNameOf } from "./istio-proxies.js"
 import { templateOf } from "./workload-files.js"
 
 /** A Pod or a Pod template. */
@@ -110,7 +111,8 @@ export function logOtherProxies(
       .flatMap(({ name, labels }) => (name === wanted ? [textsOf(labels)] : []))
   for (const object of all) {
     const template = templateOf(object)
-    if (template === undefined) continue
+    // Pods of a Gateway: istio-proxies.ts decides which of them are modelled.
+    if (template === undefined || gatewayNameOf({ labels: textsOf(template.metadata.labels) }) !== undefined) continue
     const metadata = fieldsOf(object.metadata)
     const [name = "", namespace = otherwise] = [textOf(metadata.name), textOf(metadata.namespace)]
     // Two versions of a Namespace may differ.

@@ -6,7 +6,7 @@
 import { stat } from "node:fs/promises"
 import type { MeshNames } from "@merlon/policy/mesh"
 import type { PolicyDocument, Position } from "@merlon/policy/resources"
-import { isPolicyTest, type ReadDocument, readDocuments, validate } from "@merlon/policy/resources"
+import { isPolicyTest, type ReadDocument, readDocuments, type Validation, validate } from "@merlon/policy/resources"
 import { checkInBounds } from "../confinement.js"
 import { GitRevision } from "../documents/git-sources.js"
 import { showFinding } from "../documents/manifests.js"
@@ -15,8 +15,9 @@ import { COMPRESSED, isCompressed, kindIn, otherName } from "../documents/unread
 import { CommandError } from "../exit.js"
 import { fieldsOf, textOf } from "../foreign.js"
 import { readText, standardInput } from "../read-text.js"
-import { hasTargets, isOurInvariant, MAX_CHARACTERS, notModelled } from "./dialect.js"
+import { hasTargets, isIstio, isOurInvariant, isTargetingPolicy, MAX_CHARACTERS, notModelled } from "./dialect.js"
 import type { InputLog } from "./inputs.js"
+import { validateTargeting } from "./istio-targets.js"
 import { KUSTOMIZE, kustomizes } from "./kustomization.js"
 import { TELLING_KINDS, WORKLOAD_KINDS, whyItMatters } from "./unread-document.js"
 
@@ -33,7 +34,9 @@ export interface PolicyFiles {
   readonly placed: readonly PlacedPolicy[]
   /** Documents of other kinds, unchanged. */
   readonly others: readonly { readonly value: unknown; readonly source: string }[]
-  /** Policies of Istio for gateways and waypoints, each with its text for the log. */
+  /** ServiceEntries of Istio, which may use a waypoint. */
+  readonly entries: readonly unknown[]
+  /** Documents with targets that are not modelled, each with its text for the log. */
   readonly targeting: readonly { readonly what: string; readonly value: unknown }[]
   /** Whether there was nothing to read. A folder may be empty: a mesh starts without policies. */
   readonly isEmpty: boolean
@@ -64,16 +67,18 @@ export function policiesIn(texts: readonly SourceText[], path: string, reading: 
   const policies = new Map<string, PlacedPolicy>()
   const others: { readonly value: unknown; readonly source: string }[] = []
   const targeting: { readonly what: string; readonly value: unknown }[] = []
+  const entries: unknown[] = []
   const errors: string[] = []
   const sources = texts.map(({ name }) => name)
   for (const { name, text } of texts) {
     for (const document of documentsIn(text)) {
-      const read = isOurInvariant(document.value, names) ? asOurs(document, names, namespace) : document
+      const read = revalidated(document, names, namespace)
       if (read.value === null) continue
       const absent = notModelled(read.value, names)
       if (absent !== undefined) {
         const what = `${name}: ${titleOf(read.value)}: ${absent.why}`
         if (absent.matters && hasTargets(read.value)) targeting.push({ what, value: read.value })
+        if (isIstio(names) && fieldsOf(read.value).kind === "ServiceEntry") entries.push(read.value)
         if (absent.isWorkload) log.miss(what)
         else if (absent.matters) log.skip(what, absent.scope)
         else note(what)
@@ -95,7 +100,14 @@ export function policiesIn(texts: readonly SourceText[], path: string, reading: 
   if (errors.length > 0)
     throw new CommandError("invalid-document", `${errors.join("\n")}\n\`${path}\` cannot be read as a set of policies`)
   const placed = [...policies.values()]
-  return { policies: placed.map(({ document }) => document), placed, others, targeting, isEmpty: texts.length === 0 }
+  return {
+    policies: placed.map(({ document }) => document),
+    placed,
+    others,
+    entries,
+    targeting,
+    isEmpty: texts.length === 0,
+  }
 }
 
 /** Logs a path that contributed nothing: no policy, and no workload if workloads are wanted too. */
@@ -142,14 +154,20 @@ function isOurs(value: unknown, { securityGroup, networkingGroup }: MeshNames): 
   return group === securityGroup || group === networkingGroup
 }
 
-/** Converts an invariant in Merlon's group to the group of the mesh that it is about. */
-function asOurs(document: ReadDocument, names: MeshNames, namespace: string): ReadDocument {
-  const value = { ...fieldsOf(document.value), apiVersion: `${names.securityGroup}/${names.version}` }
-  const { errors, ...validation } = validate(value, names, { namespace })
+/** Reads an invariant in Merlon's group, or targets of Istio, which the schemas of the mesh do not have. */
+function revalidated(document: ReadDocument, names: MeshNames, namespace: string): ReadDocument {
+  const { value, locate } = document
+  if (isOurInvariant(value, names)) {
+    const ours = { ...fieldsOf(value), apiVersion: `${names.securityGroup}/${names.version}` }
+    return { value: ours, locate, ...located(document, validate(ours, names, { namespace })) }
+  }
+  if (!isTargetingPolicy(value, names)) return document
+  return { value, locate, ...located(document, validateTargeting(value, names, { namespace })) }
+}
+
+function located(document: ReadDocument, { errors, ...validation }: Validation): Validation {
   return {
-    ...document,
     ...validation,
-    value,
     errors: errors.map(error => {
       const position = document.locate(error.at)
       return position === undefined ? error : { ...error, position }

@@ -16,9 +16,11 @@ import { tell, visible } from "../terminal.js"
 import { clusterPolicies, clusterWorkloads } from "./cluster-set.js"
 import { InputLog, type Inputs } from "./inputs.js"
 import { askedSession } from "./istio-cluster.js"
+import { IstioProxies } from "./istio-proxies.js"
 import { logOtherProxies } from "./istio-sidecar.js"
+import { logForwarded, logTargets } from "./istio-targets.js"
 import { logClusterRevisions, logProviders, logRevisions, meshOfFiles } from "./mesh-of-files.js"
-import { logIfUseless, type PlacedPolicy, policiesIn, readSource } from "./policy-files.js"
+import { logIfUseless, type PlacedPolicy, type PolicyFiles, policiesIn, readSource } from "./policy-files.js"
 import { type MeshSettings, type QuestionFlags, withQuestionFlags } from "./question-flags.js"
 import { logRunTimeLabels } from "./run-time-labels.js"
 import { logUndated } from "./undated.js"
@@ -91,6 +93,7 @@ export async function fromCluster(session: Session, flags: MeshSettings, about?:
   await logClusterRevisions(session, flags, running, log)
   logProviders(policies, mesh, log)
   const answered = about?.(workloads) ?? workloads
+  if (running.proxies !== undefined) logAtGateways(policies, running.proxies, workloads, mesh, log, note)
   log.limitTo(answered, mesh.names.rootNamespace, note)
   if (workloads.length === 0) {
     log.skip(`the cluster has no workload${session.dialect === "istio" ? " with a sidecar of Istio" : ""}`)
@@ -127,7 +130,9 @@ async function fromFiles(
   }
   const beside = flags.workloads === undefined ? files : all.slice(flags.filename.length)
   const others = beside.flatMap(file => file.others.map(({ value }) => value))
-  const workloads = workloadsIn(others, names, namespace)
+  const proxies = proxiesIn(all, mesh, namespace)
+  const running = workloadsIn(others, names, namespace)
+  const workloads = proxies?.workloads(running, log) ?? running
   const policies = files.flatMap(file => file.policies)
   const answered = about?.(workloads) ?? workloads
   logProviders(policies, mesh, log)
@@ -141,6 +146,7 @@ async function fromFiles(
   )
   logRunTimeLabels(policies, others, names, namespace, log)
   logUndated(policies, answered, mesh, log)
+  if (proxies !== undefined) logAtGateways(policies, proxies, workloads, mesh, log, note)
   if (about !== undefined) log.noteMissed(note)
   log.limitTo(answered, names.rootNamespace, note)
   if (needs === "policies" && policies.length === 0) log.skip("no policy was read")
@@ -152,6 +158,31 @@ async function fromFiles(
     mesh,
     read: log.of(policies.length, workloads.length),
   }
+}
+
+/** The proxies of Gateways in files. Undefined if the mesh is not Istio. */
+export function proxiesIn(
+  files: readonly PolicyFiles[],
+  mesh: MeshConfig,
+  namespace: string,
+): IstioProxies | undefined {
+  if (mesh.dialect !== "istio") return undefined
+  const objects = files.flatMap(({ others, entries }) => [...others.map(({ value }) => value), ...entries])
+  return new IstioProxies(objects, namespace)
+}
+
+/** Logs what is not modelled of policies at gateways and waypoints. */
+export function logAtGateways(
+  policies: readonly PolicyDocument[],
+  proxies: IstioProxies,
+  workloads: readonly ProofWorkload[],
+  mesh: MeshConfig,
+  log: Pick<InputLog, "skip">,
+  tell: (text: string) => void,
+): void {
+  logTargets(policies, proxies, mesh, log, tell)
+  logForwarded(policies, workloads, mesh, log)
+  proxies.logSelectors(policies, mesh.names.rootNamespace, log)
 }
 
 /** Finds workloads by `name` or `namespace/name`: of a Pod, of its owner, or of a Service that selects it. */

@@ -22,7 +22,7 @@ import { Command, Option } from "commander"
 import { several } from "../../arguments.js"
 import { callsIn } from "../answers/calls-file.js"
 import { certificateFile } from "../answers/certificate-file.js"
-import { clusterPolicies, clusterWorkloads, idOf, overlaid } from "../answers/cluster-set.js"
+import { type ClusterWorkloads, clusterPolicies, clusterWorkloads, idOf, overlaid } from "../answers/cluster-set.js"
 import {
   type DiffReport,
   diffMarkdown,
@@ -34,7 +34,10 @@ import {
 } from "../answers/diff-report.js"
 import { exitCodeOf as exitCodeFor, InputLog } from "../answers/inputs.js"
 import { askedSession } from "../answers/istio-cluster.js"
+import { isGatewayObject } from "../answers/istio-gateways.js"
+import type { IstioProxies } from "../answers/istio-proxies.js"
 import { logOtherProxies } from "../answers/istio-sidecar.js"
+import { logChangedTargets } from "../answers/istio-targets.js"
 import {
   isMeshConfig,
   logClusterRevisions,
@@ -53,7 +56,7 @@ import {
   readSource,
 } from "../answers/policy-files.js"
 import { limitsOf, type QuestionFlags, withQuestionFlags } from "../answers/question-flags.js"
-import { note, noteOnce, noteWithoutProxy } from "../answers/question-source.js"
+import { logAtGateways, note, noteOnce, noteWithoutProxy, proxiesIn } from "../answers/question-source.js"
 import { recordedCalls } from "../answers/recorded-calls.js"
 import { logRunTimeLabels } from "../answers/run-time-labels.js"
 import { logUndated } from "../answers/undated.js"
@@ -62,6 +65,7 @@ import { workloadsIn } from "../answers/workload-files.js"
 import { withSession } from "../connect.js"
 import { CommandError, EXIT, usageError } from "../exit.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
+import { fieldsOf } from "../foreign.js"
 import { clusterMesh } from "../mesh/mesh-settings.js"
 import type { Session } from "../session.js"
 import { print } from "../terminal.js"
@@ -122,18 +126,23 @@ interface Sets {
   readonly workloads: readonly ProofWorkload[]
   readonly mesh: MeshConfig
   readonly log: InputLog
+  /** The proxies of Gateways. Undefined if the mesh is not Istio. */
+  readonly proxies: IstioProxies | undefined
 }
 
 async function run(flags: Flags): Promise<void> {
-  const { before, after, workloads, mesh, log } =
+  const { before, after, workloads, mesh, log, proxies } =
     flags.filename.length > 0 ? await againstCluster(flags) : await fromFiles(flags)
+  const tell = noteOnce()
   if (workloads.length === 0) log.skip("no workload was read; name Pods or Deployments with `--workloads`")
   if (before.length + after.length === 0) log.skip("no policy was read")
   for (const policies of [before, after]) {
     logProviders(policies, mesh, log)
     logUndated(policies, workloads, mesh, log)
+    if (proxies !== undefined) logAtGateways(policies, proxies, workloads, mesh, log, tell)
   }
-  log.limitTo(workloads, mesh.names.rootNamespace, noteOnce())
+  if (proxies !== undefined) logChangedTargets(before, after, proxies, mesh, log)
+  log.limitTo(workloads, mesh.names.rootNamespace, tell)
   const unselected = logUnplaced(before, after, workloads, mesh, log)
   const options = {
     limits: limitsOf(flags),
@@ -243,7 +252,8 @@ async function fromFiles(flags: Flags): Promise<Sets> {
   const reading = { names: mesh.names, namespace: flags.namespace ?? "default", note, log, known }
   const [before, after] = [policiesIn(texts.from, from, reading), policiesIn(texts.to, to, reading)]
   for (const [path, files] of [[from, before] as const, [to, after] as const]) {
-    const isRead = ({ value }: { readonly value: unknown }) => mesh.dialect === "istio" && isMeshConfig(value)
+    const isRead = ({ value }: { readonly value: unknown }) =>
+      mesh.dialect === "istio" && (isMeshConfig(value) || isGatewayObject(fieldsOf(value)))
     const others = files.others.filter(one => !isRead(one))
     noteOthers(path, others, note)
     // An empty folder is the state before or after a mesh. Files without policies are probably a mistake.
@@ -254,7 +264,9 @@ async function fromFiles(flags: Flags): Promise<Sets> {
   logTargeting(before, after, log)
   const running = policiesIn(texts.workloads, workloads, reading)
   const read = workloadsOf(running, policies, [before, after], reading)
-  return { before: before.policies, after: after.policies, workloads: read, mesh, log }
+  const proxies = proxiesIn([running, before, after], mesh, reading.namespace)
+  const placed = proxies?.workloads(read, log) ?? read
+  return { before: before.policies, after: after.policies, workloads: placed, mesh, log, proxies }
 }
 
 /** `beside`: files that may contain Namespaces, which say whether Istio injects its proxy. */
@@ -306,11 +318,14 @@ function againstCluster(flags: Flags): Promise<Sets> {
     )
     const mesh = await clusterMesh(session, flags, log, note)
     logTargeting({ targeting: [] }, { targeting: files.flatMap(({ targeting }) => targeting) }, log)
-    const workloads =
-      flags.workloads === undefined
-        ? await placedWorkloads(session, flags, before, after, mesh, log)
-        : workloadsOf(await readPolicyFiles(flags.workloads, reading), [...before, ...after], files, reading)
-    return { before, after, workloads, mesh, log }
+    if (flags.workloads === undefined) {
+      const running = await placedWorkloads(session, flags, before, after, mesh, log)
+      return { before, after, workloads: running.workloads, mesh, log, proxies: running.proxies }
+    }
+    const given = await readPolicyFiles(flags.workloads, reading)
+    const read = workloadsOf(given, [...before, ...after], files, reading)
+    const proxies = proxiesIn([given, ...files], mesh, reading.namespace)
+    return { before, after, workloads: proxies?.workloads(read, log) ?? read, mesh, log, proxies }
   })
 }
 
@@ -322,13 +337,13 @@ async function placedWorkloads(
   after: readonly PolicyDocument[],
   { names: { rootNamespace } }: MeshConfig,
   log: InputLog,
-): Promise<readonly ProofWorkload[]> {
+): Promise<ClusterWorkloads> {
   const running = await clusterWorkloads(session, log)
-  const { workloads, unmodelled, withoutProxy } = running
+  const { unmodelled, withoutProxy } = running
   await logClusterRevisions(session, flags, running, log)
   const known = new Set(before)
   const changed = new Set(after.filter(document => !known.has(document)).map(({ metadata }) => metadata.namespace))
   for (const { namespace, why } of unmodelled) if (changed.has(namespace) || changed.has(rootNamespace)) log.skip(why)
   noteWithoutProxy(withoutProxy)
-  return workloads
+  return running
 }

@@ -7,11 +7,14 @@ import { dirname, join } from "node:path"
 import type { MeshConfig, MeshNames } from "@merlon/policy/mesh"
 import { type PolicyTestFile, readTests } from "@merlon/policy/policy-tests"
 import { type PolicyDocument, validate } from "@merlon/policy/resources"
-import { notModelled } from "../answers/dialect.js"
+import type { Workload } from "@merlon/policy/selection"
+import { isTargetingPolicy, notModelled } from "../answers/dialect.js"
 import { InputLog } from "../answers/inputs.js"
+import { validateTargeting } from "../answers/istio-targets.js"
 import { logProviders, logRevisions, meshOfFiles } from "../answers/mesh-of-files.js"
 import { logUnread, policiesIn, readSource } from "../answers/policy-files.js"
 import type { MeshSettings } from "../answers/question-flags.js"
+import { logAtGateways, proxiesIn } from "../answers/question-source.js"
 import { logUndated } from "../answers/undated.js"
 import { checkInBounds } from "../confinement.js"
 import { showFinding } from "../documents/manifests.js"
@@ -78,18 +81,28 @@ async function testsIn(file: string, { flags, note, log, reading }: FindOptions)
     const policies = { names: mesh.names, namespace: "default", note, log: own }
     const read = sources.map((path, index) => policiesIn(texts[index] ?? [], path, policies))
     const documents = [...inline(test, file, mesh.names, own), ...read.flatMap(one => one.policies)]
-    const workloads = [...test.workloads.values()]
+    const proxies = proxiesIn(read, mesh, "default")
+    const placed = new Map([...test.workloads.values()].map(one => [one, proxies?.placed(one, own) ?? one] as const))
+    const workloads = [...placed.values()]
     logProviders(documents, mesh, own)
     logRevisions(texts.flat(), mesh, flags, own)
     logUndated(documents, workloads, mesh, own)
+    if (proxies !== undefined) logAtGateways(documents, proxies, workloads, mesh, own, note)
     own.noteMissed(note)
     own.limitTo(workloads, mesh.names.rootNamespace, note)
     log.add(own)
     if (documents.length === 0) log.skip(`${titleOf(file, test)}: no policy was read for it`)
     if (test.workloads.size === 0) log.skip(`${titleOf(file, test)}: it names no workloads, so nothing was tested`)
-    found.push({ file, test, documents, mesh })
+    found.push({ file, test: withWorkloads(test, placed), documents, mesh })
   }
   return found
+}
+
+/** The same tests, about other workloads. */
+function withWorkloads(test: PolicyTestFile, by: ReadonlyMap<Workload, Workload>): PolicyTestFile {
+  const workloads = new Map([...test.workloads].map(([name, one]) => [name, by.get(one) ?? one] as const))
+  const cases = test.cases.map(one => ({ ...one, workload: by.get(one.workload) ?? one.workload }))
+  return { ...test, workloads, cases }
 }
 
 const titleOf = (file: string, { name }: PolicyTestFile): string => (name === "" ? file : `${file} (${name})`)
@@ -106,7 +119,9 @@ function inline(
       log.skip(`${file}: documents[${index}]: ${absent.why}`, absent.matters ? absent.scope : () => false)
       return []
     }
-    const { document, errors } = validate(value, names)
+    const { document, errors } = isTargetingPolicy(value, names)
+      ? validateTargeting(value, names)
+      : validate(value, names)
     if (document !== undefined) return [document]
     throw new CommandError(
       "invalid-document",

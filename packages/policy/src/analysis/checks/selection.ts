@@ -23,6 +23,7 @@ export function* unselected(set: PolicySet, work: Work): Steps<readonly Analysis
     if (work.due) yield
     if (set.reached(scope).length > 0) continue
     if (scope.targets !== undefined) {
+      if (scope.atGateways) continue
       const named = scope.targets.map(name => `\`${name}\``).join(", ")
       const isService = scope.targets.some(target => !target.includes("/"))
       const why = `no workload in \`${scope.namespace}\` is behind ${isService ? "the Service " : ""}${named}`
