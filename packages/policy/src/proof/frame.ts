@@ -2,6 +2,7 @@
 // The kinds of requests. Within one kind, attributes are independent of each other. The frame fixes what is correlated
 // (no identity on plaintext, no claims without a token, no path on TCP) before the search begins.
 
+import type { Workload } from "../selection/workload.js"
 import type { Location } from "../tokens/locations.js"
 import { locationId, type ProofTokenRule } from "./token-rules.js"
 
@@ -35,6 +36,11 @@ export function framesOf(rules: readonly ProofTokenRule[], isRead: (location: Lo
     { ...kind, identity: true },
     { ...kind, identity: false },
   ])
+}
+
+/** The frames that are possible at the workload: the proxy of an Istio Gateway has callers of one kind only. */
+export function framesAt<T extends Pick<Frame, "identity">>(frames: readonly T[], { gateway }: Workload): readonly T[] {
+  return gateway === undefined ? frames : frames.filter(({ identity }) => identity === gateway.isWaypoint)
 }
 
 function placesOf(rules: readonly ProofTokenRule[], isRead: (location: Location) => boolean): readonly string[] {

@@ -59,7 +59,7 @@ function securityKinds({ names }: Session): readonly Resource[] {
 export interface ClusterWorkloads {
   readonly workloads: readonly ProofWorkload[]
   /** Pods of Istio whose proxy decides in a way that is not modelled. */
-  readonly unmodelled: readonly { readonly namespace: string; readonly why: string }[]
+  readonly unmodelled: readonly { readonly namespace: string; readonly why: string; readonly isAmbient: boolean }[]
   /** `NAMESPACE/NAME` of the Pods with a sidecar, by the Istio revision that configures it. */
   readonly revisions: ReadonlyMap<string, ReadonlySet<string>>
   /** The proxies of Gateways. Absent if the mesh is not Istio. */
@@ -90,7 +90,11 @@ export async function clusterWorkloads(
     of(proxy)
       .filter(pod => !isOfGateway(pod))
       .map(({ metadata: { namespace = "", name } }) => {
-        return { namespace, why: `Pod ${namespace}/${name}: not modelled: it is ${OTHERWISE[proxy]}` }
+        return {
+          namespace,
+          isAmbient: proxy === "ambient",
+          why: `Pod ${namespace}/${name}: not modelled: it is ${OTHERWISE[proxy]}`,
+        }
       }),
   )
   const sidecars = of("sidecar")

@@ -270,6 +270,65 @@ describe("a gateway", () => {
   })
 })
 
+describe("a Pod of the ambient mesh", () => {
+  const ambient = { "istio.io/dataplane-mode": "ambient", ...use("w") }
+  const files = [
+    namespace("shop", ambient),
+    service("shop", "cart"),
+    waypoint("shop", "w"),
+    pod("shop", "cart", { app: "cart" }),
+  ]
+  const atCart = policy("shop", "only", { ...paths("/cart"), ...target("Service", "cart") })
+  const invariant = {
+    ...{ apiVersion: "security.merlon.dev/v1alpha3", kind: "PolicyInvariant", ...of("cart", "shop") },
+    spec: { never: [{ name: "n", to: [{ operation: { paths: ["/x"] } }] }] },
+  }
+
+  it.each<readonly [string, object, number, string]>([
+    [
+      "is not affected by a policy with targets",
+      { ...atCart, spec: { ...atCart.spec, rules: [{}] } },
+      5,
+      "nothing else changes (proved)",
+    ],
+    [
+      "is listed if a policy without targets changes",
+      policy("shop", "all", { rules: [{}] }),
+      4,
+      "it is in the ambient mesh",
+    ],
+    [
+      "is listed if the mTLS mode changes",
+      policy("shop", "all", { mtls: { mode: "STRICT" } }, "PeerAuthentication"),
+      5,
+      "it is in the ambient mesh",
+    ],
+    ["is listed if an invariant is new", invariant, 5, "it is in the ambient mesh"],
+  ])("%s", async (_, document, code, words) => {
+    const [from, to] = [put("a.yaml", atCart), put("b.yaml", atCart, document)]
+    expect(await run("diff", "--from", from, "--to", to, "--workloads", put("w.yaml", ...files)), out).toBe(code)
+    expect(out).toContain(words)
+    expect(out.includes("it is in the ambient mesh")).toBe(words === "it is in the ambient mesh")
+    expect(out).not.toContain("over mutual TLS")
+  })
+})
+
+describe("explain", () => {
+  it("rejects an identity at a gateway", async () => {
+    const file = put("p.yaml", PUBLIC, AT_PUBLIC)
+    expect(await run("explain", "edge/public", "-f", file, "--from", "ns/a/sa/b")).toBe(2)
+    expect(err).toContain("a gateway sees no identity of the mesh; leave out `--from` for `edge/public`")
+    expect(await run("explain", "edge/public", "-f", file, "--path", "/shop"), out).toBe(0)
+    expect(await run("explain", "edge/public", "-f", file, "--path", "/"), out).toBe(5)
+  })
+
+  it("decides nothing about a gateway that only a label describes", async () => {
+    const label = `${GATEWAY_API}/gateway-name=public`
+    expect(await run("explain", "edge/x", "-f", put("p.yaml", PUBLIC, AT_PUBLIC), "-l", label), out).toBe(4)
+    expect(err).toContain("edge/x: not modelled: it has the label of a Gateway's proxy")
+  })
+})
+
 describe("a sidecar", () => {
   it.each([
     ["Gateway", "cart"],

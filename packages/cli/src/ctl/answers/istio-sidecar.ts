@@ -5,7 +5,7 @@
 import type { MeshNames } from "@merlon/policy/mesh"
 import { type Fields, fieldsOf, listOf, textOf, textsOf } from "../foreign.js"
 import { isIstio } from "./dialect.js"
-import type { InputLog } from "./inputs.js"
+import type { InputLog, Scope } from "./inputs.js"
 import { gatewayNameOf } from "./istio-proxies.js"
 import { templateOf } from "./workload-files.js"
 
@@ -88,12 +88,15 @@ function whyOtherProxy({ metadata, spec }: PodParts, namespace: string, ofNamesp
   if (ofNamespace["istio-injection"] === "disabled")
     return "`istio-injection: disabled` leaves its namespace without sidecars, so no policy applies to it"
   if (inject === "true") return undefined
-  return (labels[MODE] ?? ofNamespace[MODE]) === "ambient" ? `it is ${OTHERWISE.ambient}` : undefined
+  return (labels[MODE] ?? ofNamespace[MODE]) === "ambient" ? IN_AMBIENT : undefined
 }
+
+const IN_AMBIENT = `it is ${OTHERWISE.ambient}`
 
 /**
  * Logs workloads in files whose proxy our model of Istio does not cover. `beside`: other objects that may include their
- * Namespaces.
+ * Namespaces. `isTouched`: whether a policy without targets changes for a workload of the ambient mesh, where the ztunnel
+ * ignores policies with targets; absent if all its policies matter.
  */
 export function logOtherProxies(
   objects: readonly unknown[],
@@ -101,6 +104,7 @@ export function logOtherProxies(
   names: MeshNames,
   otherwise: string,
   log: Pick<InputLog, "skip">,
+  isTouched: Scope = () => true,
 ): void {
   if (!isIstio(names)) return
   const all = objects.map(fieldsOf)
@@ -121,7 +125,7 @@ export function logOtherProxies(
     if (why === undefined) continue
     log.skip(
       `${textOf(object.kind)} ${namespace}/${name}: not modelled: ${why}`,
-      one => one.namespace === namespace && one.name === name,
+      (one, root) => one.namespace === namespace && one.name === name && (why !== IN_AMBIENT || isTouched(one, root)),
     )
   }
 }

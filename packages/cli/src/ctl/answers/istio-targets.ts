@@ -4,9 +4,9 @@
 
 import { isDeepStrictEqual } from "node:util"
 import type { MeshConfig, MeshNames } from "@merlon/policy/mesh"
-import { concerns, type ProofWorkload } from "@merlon/policy/proof"
+import { concerns } from "@merlon/policy/proof"
 import { type PolicyDocument, type Validation, validate } from "@merlon/policy/resources"
-import { WAYPOINT_CLASS } from "@merlon/policy/selection"
+import { WAYPOINT_CLASS, type Workload } from "@merlon/policy/selection"
 import { type Fields, fieldsOf, textOf } from "../foreign.js"
 import { TARGETING_KINDS, targetsOf } from "./dialect.js"
 import type { InputLog, Scope } from "./inputs.js"
@@ -157,7 +157,7 @@ const FORWARDED = /^request\.headers\[x-forwarded-.*\]$/i
 /** Logs policies at gateways and waypoints on values that depend on the proxies in front of them. */
 export function logForwarded(
   policies: readonly PolicyDocument[],
-  workloads: readonly ProofWorkload[],
+  workloads: readonly Workload[],
   mesh: MeshConfig,
   log: Pick<InputLog, "skip">,
 ): void {

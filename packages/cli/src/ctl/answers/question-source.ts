@@ -16,7 +16,7 @@ import { tell, visible } from "../terminal.js"
 import { clusterPolicies, clusterWorkloads } from "./cluster-set.js"
 import { InputLog, type Inputs } from "./inputs.js"
 import { askedSession } from "./istio-cluster.js"
-import { IstioProxies } from "./istio-proxies.js"
+import { gatewayNameOf, IstioProxies } from "./istio-proxies.js"
 import { logOtherProxies } from "./istio-sidecar.js"
 import { logForwarded, logTargets } from "./istio-targets.js"
 import { logClusterRevisions, logProviders, logRevisions, meshOfFiles } from "./mesh-of-files.js"
@@ -93,7 +93,8 @@ export async function fromCluster(session: Session, flags: MeshSettings, about?:
   await logClusterRevisions(session, flags, running, log)
   logProviders(policies, mesh, log)
   const answered = about?.(workloads) ?? workloads
-  if (running.proxies !== undefined) logAtGateways(policies, running.proxies, workloads, mesh, log, note)
+  if (running.proxies !== undefined)
+    logAtGateways(policies, running.proxies, [...workloads, ...answered], mesh, log, note)
   log.limitTo(answered, mesh.names.rootNamespace, note)
   if (workloads.length === 0) {
     log.skip(`the cluster has no workload${session.dialect === "istio" ? " with a sidecar of Istio" : ""}`)
@@ -146,7 +147,7 @@ async function fromFiles(
   )
   logRunTimeLabels(policies, others, names, namespace, log)
   logUndated(policies, answered, mesh, log)
-  if (proxies !== undefined) logAtGateways(policies, proxies, workloads, mesh, log, note)
+  if (proxies !== undefined) logAtGateways(policies, proxies, [...workloads, ...answered], mesh, log, note)
   if (about !== undefined) log.noteMissed(note)
   log.limitTo(answered, names.rootNamespace, note)
   if (needs === "policies" && policies.length === 0) log.skip("no policy was read")
@@ -175,11 +176,16 @@ export function proxiesIn(
 export function logAtGateways(
   policies: readonly PolicyDocument[],
   proxies: IstioProxies,
-  workloads: readonly ProofWorkload[],
+  workloads: readonly Workload[],
   mesh: MeshConfig,
   log: Pick<InputLog, "skip">,
   tell: (text: string) => void,
 ): void {
+  for (const one of workloads) {
+    if (gatewayNameOf(one) === undefined || one.gateway !== undefined) continue
+    const what = `${one.namespace}/${one.name}: not modelled: it has the label of a Gateway's proxy`
+    log.skip(what, other => other.namespace === one.namespace && other.name === one.name)
+  }
   logTargets(policies, proxies, mesh, log, tell)
   logForwarded(policies, workloads, mesh, log)
   proxies.logSelectors(policies, mesh.names.rootNamespace, log)

@@ -39,6 +39,18 @@ export function logUnplaced(
   return unselected
 }
 
+/** Both versions of policies that are added, changed or deleted. */
+export function changedPolicies(
+  before: readonly PolicyDocument[],
+  after: readonly PolicyDocument[],
+): readonly PolicyDocument[] {
+  const [was, is] = [before, after].map(set => new Map(set.map(document => [idOf(document), document])))
+  return [
+    ...before.filter(old => !isSame(old, is?.get(idOf(old)))),
+    ...after.filter(young => !isSame(was?.get(idOf(young)), young)),
+  ]
+}
+
 function isSame(one: PolicyDocument | undefined, other: PolicyDocument | undefined): boolean {
   return (
     one !== undefined &&

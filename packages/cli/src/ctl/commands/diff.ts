@@ -10,6 +10,7 @@ import {
   type CheckOptions,
   callersAmong,
   checkInvariants,
+  concerns,
   type Diff,
   diffSets,
   type InvariantRule,
@@ -32,7 +33,7 @@ import {
   isWanted,
   type Touched,
 } from "../answers/diff-report.js"
-import { exitCodeOf as exitCodeFor, InputLog } from "../answers/inputs.js"
+import { exitCodeOf as exitCodeFor, InputLog, type Scope } from "../answers/inputs.js"
 import { askedSession } from "../answers/istio-cluster.js"
 import { isGatewayObject } from "../answers/istio-gateways.js"
 import type { IstioProxies } from "../answers/istio-proxies.js"
@@ -60,7 +61,7 @@ import { logAtGateways, note, noteOnce, noteWithoutProxy, proxiesIn } from "../a
 import { recordedCalls } from "../answers/recorded-calls.js"
 import { logRunTimeLabels } from "../answers/run-time-labels.js"
 import { logUndated } from "../answers/undated.js"
-import { logUnplaced } from "../answers/unplaced.js"
+import { changedPolicies, logUnplaced } from "../answers/unplaced.js"
 import { workloadsIn } from "../answers/workload-files.js"
 import { withSession } from "../connect.js"
 import { CommandError, EXIT, usageError } from "../exit.js"
@@ -263,7 +264,7 @@ async function fromFiles(flags: Flags): Promise<Sets> {
   if (mesh.dialect === "istio" && flags.meshConfig === undefined) logMeshChange(texts.from, texts.to, policies, log)
   logTargeting(before, after, log)
   const running = policiesIn(texts.workloads, workloads, reading)
-  const read = workloadsOf(running, policies, [before, after], reading)
+  const read = workloadsOf(running, before.policies, after.policies, mesh, [before, after], reading)
   const proxies = proxiesIn([running, before, after], mesh, reading.namespace)
   const placed = proxies?.workloads(read, log) ?? read
   return { before: before.policies, after: after.policies, workloads: placed, mesh, log, proxies }
@@ -272,14 +273,19 @@ async function fromFiles(flags: Flags): Promise<Sets> {
 /** `beside`: files that may contain Namespaces, which say whether Istio injects its proxy. */
 function workloadsOf(
   { others }: PolicyFiles,
-  policies: readonly PolicyDocument[],
+  before: readonly PolicyDocument[],
+  after: readonly PolicyDocument[],
+  mesh: MeshConfig,
   beside: readonly PolicyFiles[],
   { names, namespace, log }: ReadPolicies,
 ): readonly ProofWorkload[] {
   const objects = others.map(({ value }) => value)
   const namespaces = beside.flatMap(file => file.others.map(({ value }) => value))
-  logOtherProxies(objects, namespaces, names, namespace, log)
-  logRunTimeLabels(policies, objects, names, namespace, log)
+  const changed = changedPolicies(before, after)
+  const isTouched: Scope = workload =>
+    changed.some(one => one.kind === "PolicyInvariant" || concerns(one, workload, mesh))
+  logOtherProxies(objects, namespaces, names, namespace, log, isTouched)
+  logRunTimeLabels([...before, ...after], objects, names, namespace, log)
   return workloadsIn(objects, names, namespace)
 }
 
@@ -323,7 +329,7 @@ function againstCluster(flags: Flags): Promise<Sets> {
       return { before, after, workloads: running.workloads, mesh, log, proxies: running.proxies }
     }
     const given = await readPolicyFiles(flags.workloads, reading)
-    const read = workloadsOf(given, [...before, ...after], files, reading)
+    const read = workloadsOf(given, before, after, mesh, files, reading)
     const proxies = proxiesIn([given, ...files], mesh, reading.namespace)
     return { before, after, workloads: proxies?.workloads(read, log) ?? read, mesh, log, proxies }
   })
@@ -342,8 +348,12 @@ async function placedWorkloads(
   const { unmodelled, withoutProxy } = running
   await logClusterRevisions(session, flags, running, log)
   const known = new Set(before)
-  const changed = new Set(after.filter(document => !known.has(document)).map(({ metadata }) => metadata.namespace))
-  for (const { namespace, why } of unmodelled) if (changed.has(namespace) || changed.has(rootNamespace)) log.skip(why)
+  const changed = after.filter(document => !known.has(document))
+  for (const { namespace, why, isAmbient } of unmodelled) {
+    // A ztunnel ignores policies with targets.
+    const counting = isAmbient ? changed.filter(({ spec }) => !("targetRefs" in spec)) : changed
+    if (counting.some(({ metadata }) => [namespace, rootNamespace].includes(metadata.namespace))) log.skip(why)
+  }
   noteWithoutProxy(withoutProxy)
   return running
 }

@@ -138,6 +138,8 @@ async function explain(word: string, flags: Flags): Promise<void> {
   const { ports, ...called } = described(workloads)
   const log = flags.log === "-" ? (await standardInput()).trim() : flags.log
   const asked = await askedOf({ ...flags, ...(log === undefined ? {} : { log }) }, mesh.trustDomain)
+  if (called.gateway?.isWaypoint === false && asked.from !== undefined)
+    throw usageError(`a gateway sees no identity of the mesh; leave out \`--from\` for \`${word}\``)
   const question = {
     documents: policies,
     workload: called,

@@ -9,7 +9,7 @@ import type { PolicyDocument } from "../../resources/document.js"
 import { Arena, type Round } from "../arena.js"
 import { Budget, Exhausted, type Limits } from "../budget.js"
 import type { CaseRef, Proofs } from "../certificate/proofs.js"
-import { type Frame, hasToken, hasTwoTokens } from "../frame.js"
+import { type Frame, framesAt, hasToken, hasTwoTokens } from "../frame.js"
 import { OUTCOMES, type Outcome, problemsOf, type Stages } from "../outcome.js"
 import { type PolicySide, type Pool, policySide, relevantChoice } from "../policy-side.js"
 import type { ReadingContext } from "../read-criterion.js"
@@ -183,7 +183,8 @@ class Differences {
       if (!(error instanceof Exhausted)) throw error
       this.undecided = error.message
     }
-    const frames = this.arena.rounds.map(({ frame }) => frame)
+    const possible = this.arena.rounds.map(({ frame }) => frame)
+    const frames = framesAt(possible, this.arena.workload)
     return [...this.#found.values()].map(found => ({
       from: found.from,
       to: found.to,

@@ -13,7 +13,7 @@ import { Arena, type Round } from "../arena.js"
 import { Budget, Exhausted, type Limits } from "../budget.js"
 import { notModelled, notReplayable } from "../certificate/modelled.js"
 import { Proofs } from "../certificate/proofs.js"
-import type { Frame } from "../frame.js"
+import { type Frame, framesAt } from "../frame.js"
 import { problemsOf } from "../outcome.js"
 import { type PolicySide, policySide } from "../policy-side.js"
 import { readRule } from "../read-rule.js"
@@ -233,7 +233,8 @@ class Ways {
   }
 
   #ways(): readonly Way[] {
-    const frames = this.#arena.rounds.map(({ frame }) => frame)
+    const possible = this.#arena.rounds.map(({ frame }) => frame)
+    const frames = framesAt(possible, this.#arena.workload)
     return [...this.#found.values()].map(({ allowed, problem, frames: own, witness, asking }) => {
       const tcp = own.every(({ protocol }) => protocol === "tcp")
       const rule = allowed?.rule
