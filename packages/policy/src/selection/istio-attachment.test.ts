@@ -8,6 +8,7 @@ import { meshNames } from "../mesh/names.js"
 import { PeerModes } from "../peer/mode.js"
 import { DocumentsByNamespace } from "../proof/selected.js"
 import type { TargetRef } from "../resources/common.js"
+import type { PolicyDocument } from "../resources/document.js"
 import { select } from "./select.js"
 import type { IstioGateway, Workload } from "./workload.js"
 
@@ -71,10 +72,12 @@ describe("a policy applies to", () => {
 })
 
 test("no PeerAuthentication changes the mode of gateways and waypoints", () => {
-  const strict = {
-    ...{ apiVersion: "security.istio.io/v1", kind: "PeerAuthentication", metadata: { name: "p", namespace: "foo" } },
+  const strict: PolicyDocument = {
+    apiVersion: "security.istio.io/v1",
+    kind: "PeerAuthentication",
+    metadata: { name: "p", namespace: "foo" },
     spec: { mtls: { mode: "PERMISSIVE" } },
-  } as const
+  }
   const modeOf = (one: Workload) => new PeerModes([strict], one, mesh).resolve(80).mode
   expect([SIDECAR, GATEWAY, PODS, CART].map(modeOf)).toEqual(["PERMISSIVE", "DISABLE", "STRICT", "STRICT"])
 })

@@ -177,11 +177,12 @@ export class IstioProxies {
     for (const { kind, metadata, spec } of policies) {
       if (kind !== "AuthorizationPolicy" && kind !== "RequestAuthentication") continue
       const wanted = Object.entries(spec.selector?.matchLabels ?? {})
-      for (const { namespace, name, labels, mayHave, deployment } of this.#implied.values()) {
+      for (const gateway of this.#implied.values()) {
+        const { namespace, name, labels, deployment } = gateway
         const isNear = metadata.namespace === namespace || metadata.namespace === rootNamespace
         const open = wanted.filter(([key]) => !Object.hasOwn(labels, key))
         const mayMatch = wanted.every(([key, value]) =>
-          Object.hasOwn(labels, key) ? labels[key] === value : mayHave(key),
+          Object.hasOwn(labels, key) ? labels[key] === value : gateway.mayHave(key),
         )
         if (!isNear || open.length === 0 || !mayMatch) continue
         log.skip(

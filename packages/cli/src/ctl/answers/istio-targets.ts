@@ -43,7 +43,7 @@ export function validateTargeting(
   if (document === undefined) return validation
   const policy = document as Targeting // by its kind
   const targetRefs = written.map(target => readTarget(target, policy.metadata.namespace))
-  return { ...validation, document: { ...policy, spec: { ...policy.spec, targetRefs } } as Targeting }
+  return { ...validation, document: { ...policy, spec: { ...policy.spec, targetRefs } } }
 }
 
 function readTarget(

@@ -156,7 +156,8 @@ function isOurs(value: unknown, { securityGroup, networkingGroup }: MeshNames): 
 
 /** Reads an invariant in Merlon's group, or targets of Istio, which the schemas of the mesh do not have. */
 function revalidated(document: ReadDocument, names: MeshNames, namespace: string): ReadDocument {
-  const { value, locate } = document
+  const { value } = document
+  const locate: ReadDocument["locate"] = path => document.locate(path)
   if (isOurInvariant(value, names)) {
     const ours = { ...fieldsOf(value), apiVersion: `${names.securityGroup}/${names.version}` }
     return { value: ours, locate, ...located(document, validate(ours, names, { namespace })) }

@@ -93,11 +93,9 @@ function naive(documents: readonly PolicyDocument[], by: Scopes, proxy: Proxy): 
   if (proxy === "sidecar") return attached
   const mode = proxy === "gateway" ? "DISABLE" : "STRICT"
   const fixed: PeerAuthentication = {
-    ...{
-      apiVersion: "security.istio.io/v1",
-      kind: "PeerAuthentication",
-      metadata: { name: "fixed", namespace: "foo" },
-    },
+    apiVersion: "security.istio.io/v1",
+    kind: "PeerAuthentication",
+    metadata: { name: "fixed", namespace: "foo" },
     spec: { mtls: { mode } },
   }
   return [...attached, fixed]
