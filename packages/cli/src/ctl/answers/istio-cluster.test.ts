@@ -22,7 +22,8 @@ const definition = (group: string, kind: string, ...versions: readonly string[])
     versions: versions.map((name, at) => ({ name, served: true, storage: at === 0, schema: ANYTHING })),
   },
 })
-const pluralOf = (kind: string): string => `${kind.toLowerCase()}s`.replace(/ys$/, "ies")
+const pluralOf = (kind: string): string =>
+  `${kind.toLowerCase()}s`.replace(/ss$/, "sses").replace(/(?<=[^aeiou])ys$/, "ies")
 
 const SECURITY = "security.istio.io"
 const policy = (name: string, spec: object, kind = "AuthorizationPolicy", namespace = "shop") => ({
@@ -182,10 +183,12 @@ describe("a cluster with Istio and without our kinds", () => {
     expect(await run("explain", "shop/cart", "--from", WEB, "--path", "//admin", "--mesh-config", file)).toBe(0)
   })
 
-  it("decides nothing about gateways, nor about a mesh configuration in the files", async () => {
-    const targetRefs = [{ group: "gateway.networking.k8s.io", kind: "Gateway", name: "g" }]
+  it("decides nothing about a Gateway that it lacks, nor about a mesh configuration in the files", async () => {
+    const targetRefs = [{ group: "gateway.networking.k8s.io", kind: "Gateway", name: "none" }]
     expect(await run("diff", "-f", put("edge.yaml", policy("edge", { rules: [{}], targetRefs })))).toBe(4)
-    expect(out).toContain("AuthorizationPolicy edge: not modelled: it holds at a gateway or waypoint")
+    expect(out).toContain(
+      "AuthorizationPolicy shop/edge: not modelled: it targets Gateway shop/none, which was not read",
+    )
     const configMap = {
       ...{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "istio", namespace: "istio-system" } },
       data: { mesh: "trustDomain: other.org" },
@@ -241,6 +244,54 @@ describe("a cluster with Istio and without our kinds", () => {
     await create(pod("shop", "ztunnel", "ztunnel"))
     expect(await run("who-can", "shop/ztunnel")).toBe(1)
     expect(err).toContain("workload `shop/ztunnel` not found")
+  })
+
+  describe("with the Gateway API", () => {
+    const GATEWAY_API = "gateway.networking.k8s.io"
+    const gateway = (namespace: string, name: string, gatewayClassName: string, listener: object) => ({
+      ...{ apiVersion: `${GATEWAY_API}/v1`, kind: "Gateway", metadata: { namespace, name } },
+      spec: { gatewayClassName, listeners: [{ name: "l", ...listener }] },
+      status: { addresses: [{ value: "10.0.0.20" }] },
+    })
+    const proxyOf = (namespace: string, name: string, of: string, role: string) => {
+      const { metadata, ...running } = pod(namespace, name, role)
+      const labels = { [`${GATEWAY_API}/gateway-name`]: of }
+      return { ...running, metadata: { ...metadata, labels } }
+    }
+    const target = (kind: string, name: string) => ({
+      targetRefs: [{ group: kind === "Service" ? "" : GATEWAY_API, kind, name }],
+    })
+    const only = (kind: string, name: string, namespace: string) =>
+      policy(
+        "only",
+        { rules: [{ to: [{ operation: { paths: ["/x"] } }] }], ...target(kind, name) },
+        "AuthorizationPolicy",
+        namespace,
+      )
+
+    it("decides about gateways and waypoints, and lists one that is not ready", async () => {
+      const crd = definition(GATEWAY_API, "Gateway", "v1")
+      const annotations = { "api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/gateway-api/pull/1" }
+      await create({ ...crd, metadata: { ...crd.metadata, annotations } })
+      const { metadata, ...rest } = namespace("mesh")
+      await create({ ...rest, metadata: { ...metadata, labels: { "istio.io/use-waypoint": "w" } } })
+      await create(gateway("edge", "public", "istio", { port: 80, protocol: "HTTP" }))
+      await create(gateway("mesh", "w", "istio-waypoint", { port: 15_008, protocol: "HBONE" }))
+      await create(proxyOf("edge", "public-istio-x", "public", "router"))
+      await create(proxyOf("mesh", "w-x", "w", "waypoint"))
+      await create({
+        ...{ apiVersion: "v1", kind: "Service", metadata: { name: "till", namespace: "mesh" } },
+        spec: { selector: { app: "till" }, ports: [{ port: 80 }] },
+      })
+      expect(await run("diff", "-f", put("edge.yaml", only("Gateway", "public", "edge"))), `${out}${err}`).toBe(5)
+      expect(out).toContain("1 workload: edge/public-istio-x")
+      expect(await run("diff", "-f", put("mesh.yaml", only("Service", "till", "mesh"))), `${out}${err}`).toBe(5)
+      expect(out).toContain("1 workload: mesh/w:till")
+      expect(await run("who-can", "edge/public"), `${out}${err}`).toBe(0)
+      await create({ ...gateway("mesh", "late", "istio-waypoint", { port: 15_008, protocol: "HBONE" }), status: {} })
+      expect(await run("diff", "-f", put("late.yaml", only("Gateway", "late", "mesh"))), `${out}${err}`).toBe(4)
+      expect(out).toContain("it targets Gateway mesh/late, it is not ready")
+    })
   })
 
   it("lists stored objects that are not modelled", async () => {
