@@ -110,10 +110,13 @@ function whyNotModelled(
   return verifying && `its listener \`${textOf(verifying.name) ?? ""}\` verifies certificates of clients`
 }
 
+/** A waypoint without an address, through which no request passes yet. */
+export const NOT_READY = "it is not ready"
+
 /** Traffic bypasses a waypoint of a cluster until it has an address. Manifests have no status. */
 function whyNotReady({ metadata, status }: Fields): string | undefined {
   const isStored = fieldsOf(metadata).uid !== undefined
-  return isStored && listOf(fieldsOf(status).addresses).length === 0 ? "it is not ready" : undefined
+  return isStored && listOf(fieldsOf(status).addresses).length === 0 ? NOT_READY : undefined
 }
 
 function trafficOf(written: string | undefined): ReadGateway["traffic"] {

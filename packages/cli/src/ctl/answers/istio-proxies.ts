@@ -8,7 +8,7 @@ import type { PolicyDocument } from "@merlon/policy/resources"
 import type { Workload } from "@merlon/policy/selection"
 import { type Fields, fieldsOf, listOf, textOf, textsOf } from "../foreign.js"
 import type { InputLog, Scope } from "./inputs.js"
-import { GATEWAY_NAME, isGateway, isGatewayClass, type ReadGateway, readGateway } from "./istio-gateways.js"
+import { GATEWAY_NAME, isGateway, isGatewayClass, NOT_READY, type ReadGateway, readGateway } from "./istio-gateways.js"
 
 const USE = "istio.io/use-waypoint"
 const USE_NAMESPACE = "istio.io/use-waypoint-namespace"
@@ -80,6 +80,7 @@ export class IstioProxies {
     })
     for (const [id, gateway] of this.#gateways) {
       if (gateway.isWaypoint && gateway.why === undefined) placed.push(...this.#waypoint(gateway, log))
+      else if (gateway.isWaypoint && gateway.why !== NOT_READY) log.miss(`Gateway ${id}: not modelled: ${gateway.why}`)
       else if (!gateway.isWaypoint && !deployed.has(id) && gateway.isOfIstio) {
         if (gateway.why !== undefined) log.miss(`Gateway ${id}: not modelled: ${gateway.why}`)
         else placed.push(gatewayProxy(gateway))

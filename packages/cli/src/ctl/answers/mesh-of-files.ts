@@ -10,6 +10,7 @@ import {
   PATH_NORMALIZATIONS,
   type PathNormalization,
 } from "@merlon/policy/mesh"
+import { concerns } from "@merlon/policy/proof"
 import type { PolicyDocument } from "@merlon/policy/resources"
 import type { SourceText } from "../documents/sources.js"
 import { CommandError, usageError } from "../exit.js"
@@ -259,9 +260,11 @@ export function logProviders(policies: readonly PolicyDocument[], mesh: MeshConf
   const { declaredProviders, dialect } = mesh
   if (dialect !== "istio") return
   const seen: { readonly provider: string; readonly scope: Scope }[] = []
-  for (const { kind, metadata, spec } of policies) {
+  for (const policy of policies) {
+    const { kind, metadata, spec } = policy
     if (kind !== "AuthorizationPolicy" || spec.action !== "CUSTOM") continue
-    const [provider, scope] = [spec.provider?.name ?? "", scopeOf({ metadata, spec })]
+    const provider = spec.provider?.name ?? ""
+    const scope: Scope = one => concerns(policy, one, mesh)
     const others = seen.filter(other => other.provider !== provider)
     const what = `AuthorizationPolicy ${metadata.namespace}/${metadata.name}: not modelled`
     seen.push({ provider, scope })
