@@ -123,9 +123,13 @@ export function logOtherProxies(
     const [other] = [...labelsOf(namespace), {}].flatMap(labels => whyOtherProxy(template, namespace, labels) ?? [])
     const why = other ?? whyPastSidecar(template)
     if (why === undefined) continue
+    const versions = labelsOf(namespace)
+    const isAlwaysAmbient = (versions.length === 0 ? [{}] : versions).every(
+      labels => whyOtherProxy(template, namespace, labels) === IN_AMBIENT,
+    )
     log.skip(
       `${textOf(object.kind)} ${namespace}/${name}: not modelled: ${why}`,
-      (one, root) => one.namespace === namespace && one.name === name && (why !== IN_AMBIENT || isTouched(one, root)),
+      (one, root) => one.namespace === namespace && one.name === name && (!isAlwaysAmbient || isTouched(one, root)),
     )
   }
 }

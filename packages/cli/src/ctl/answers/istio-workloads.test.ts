@@ -99,7 +99,15 @@ describe("a workload without a sidecar as it is modelled", () => {
     expect(out).toContain(why)
     expect(await run("who-can", "till/other", "-f", file)).toBe(0)
     expect(err).toContain("it is about none of the workloads")
-    expect(await run("diff", "--from", file, "--to", file, "--workloads", file)).toBe(4)
+    // Without a change of its policies, a ztunnel decides as before.
+    const code = why === "it is in the ambient mesh" ? 0 : 4
+    expect(await run("diff", "--from", file, "--to", file, "--workloads", file)).toBe(code)
+  })
+
+  it("is listed by diff if its namespace becomes part of the ambient mesh", async () => {
+    const [from, to] = [put("a.yaml", ALLOW_GET, namespace({})), put("b.yaml", ALLOW_GET, namespace(ambient))]
+    expect(await run("diff", "--from", from, "--to", to, "--workloads", put("w.yaml", POD)), out).toBe(4)
+    expect(out).toContain("it is in the ambient mesh")
   })
 
   it("is listed in a namespace where Istio never injects", async () => {
