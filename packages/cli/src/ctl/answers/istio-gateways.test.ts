@@ -253,6 +253,13 @@ describe("a gateway", () => {
     expect(out).toContain("skipped: AuthorizationPolicy edge/only: ")
   })
 
+  it("is not decided by the server name of a handshake, and by addresses only behind a tunnel", async () => {
+    const when = (key: string, values: string[]) => policy("edge", "only", { rules: [{ when: [{ key, values }] }] })
+    expect(await whoCan("edge/public", PUBLIC, when("connection.sni", ["shop.example"])), out).toBe(4)
+    expect(out).toContain("not modelled at gateways and waypoints: `connection.sni`")
+    expect(await whoCan("edge/public", PUBLIC, when("source.ip", ["10.0.0.0/8"])), out).toBe(0)
+  })
+
   it("is not decided where an EnvoyFilter for gateways applies", async () => {
     const patches = { configPatches: [{ match: { context: "GATEWAY" } }] }
     const filter = { ...policy("edge", "lua", patches, "EnvoyFilter"), apiVersion: "networking.istio.io/v1alpha3" }
@@ -490,8 +497,8 @@ describe("a waypoint", () => {
     expect(out).toContain("any request")
   })
 
-  it("is not decided by the address of a client", async () => {
-    const rules = [{ from: [{ source: { remoteIpBlocks: ["10.0.0.0/8"] } }] }]
+  it.each(["ipBlocks", "remoteIpBlocks"])("is not decided by the address of a client: %s", async field => {
+    const rules = [{ from: [{ source: { [field]: ["10.0.0.0/8"] } }] }]
     expect(
       await whoCan("shop/w:cart", W, CART, SHOP, policy("shop", "only", { rules, ...target("Service", "cart") })),
     ).toBe(4)

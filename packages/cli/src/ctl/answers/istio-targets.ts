@@ -150,12 +150,17 @@ export function logChangedTargets(
   }
 }
 
-const ADDRESSES: readonly string[] = ["remoteIpBlocks", "notRemoteIpBlocks"]
-/** Headers that the proxy of a Gateway writes itself, depending on the number of proxies in front that it trusts. */
-const FORWARDED = /^request\.headers\[x-forwarded-.*\]$/i
+/** Of what a rule reads: what our model of a sidecar does not tell at the proxies of Gateways. */
+const UNLIKE_SIDECARS =
+  /^(remoteIpBlocks|notRemoteIpBlocks|remote\.ip|connection\.sni|request\.headers\[x-forwarded-.*\])$/i
+/** Only at waypoints, which callers reach through a tunnel. */
+const UNLIKE_AT_WAYPOINTS = /^(ipBlocks|notIpBlocks|source\.ip)$/
 
-/** Logs policies at gateways and waypoints on values that depend on the proxies in front of them. */
-export function logForwarded(
+/**
+ * Logs policies at gateways and waypoints on values that are not those that a sidecar sees: addresses and headers that
+ * depend on the trusted proxies in front, and the server name of callers without an identity of the mesh.
+ */
+export function logUnlikeSidecars(
   policies: readonly PolicyDocument[],
   workloads: readonly Workload[],
   mesh: MeshConfig,
@@ -165,15 +170,18 @@ export function logForwarded(
   for (const policy of policies) {
     if (policy.kind !== "AuthorizationPolicy") continue
     const read = (policy.spec.rules ?? []).flatMap(({ from = [], when = [] }) => [
-      ...from.flatMap(({ source }) => Object.keys(source ?? {}).filter(field => ADDRESSES.includes(field))),
-      ...when.flatMap(({ key }) => (key === "remote.ip" || FORWARDED.test(key) ? [key] : [])),
+      ...from.flatMap(({ source }) => Object.keys(source ?? {})),
+      ...when.map(({ key }) => key),
     ])
-    const [first] = read
+    const anywhere = read.find(one => UNLIKE_SIDECARS.test(one))
+    const first = anywhere ?? read.find(one => UNLIKE_AT_WAYPOINTS.test(one))
     if (first === undefined) continue
     const { namespace, name } = policy.metadata
+    const place = anywhere === undefined ? "waypoints" : "gateways and waypoints"
     log.skip(
-      `AuthorizationPolicy ${namespace}/${name}: not modelled at gateways and waypoints: \`${first}\` depends on the number of trusted proxies in front`,
-      one => one.gateway !== undefined && concerns(policy, one, mesh),
+      `AuthorizationPolicy ${namespace}/${name}: not modelled at ${place}: \`${first}\``,
+      one =>
+        one.gateway !== undefined && (anywhere !== undefined || one.gateway.isWaypoint) && concerns(policy, one, mesh),
     )
   }
 }

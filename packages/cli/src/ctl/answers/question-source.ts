@@ -18,7 +18,7 @@ import { InputLog, type Inputs } from "./inputs.js"
 import { askedSession } from "./istio-cluster.js"
 import { gatewayNameOf, IstioProxies } from "./istio-proxies.js"
 import { logOtherProxies } from "./istio-sidecar.js"
-import { logForwarded, logTargets } from "./istio-targets.js"
+import { logTargets, logUnlikeSidecars } from "./istio-targets.js"
 import { logClusterRevisions, logProviders, logRevisions, meshOfFiles } from "./mesh-of-files.js"
 import { logIfUseless, type PlacedPolicy, type PolicyFiles, policiesIn, readSource } from "./policy-files.js"
 import { type MeshSettings, type QuestionFlags, withQuestionFlags } from "./question-flags.js"
@@ -187,7 +187,7 @@ export function logAtGateways(
     log.skip(what, other => other.namespace === one.namespace && other.name === one.name)
   }
   logTargets(policies, proxies, mesh, log, tell)
-  logForwarded(policies, workloads, mesh, log)
+  logUnlikeSidecars(policies, workloads, mesh, log)
   proxies.logSelectors(policies, mesh.names.rootNamespace, log)
 }
 
