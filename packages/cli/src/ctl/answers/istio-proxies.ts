@@ -12,6 +12,7 @@ import { GATEWAY_NAME, isGateway, isGatewayClass, NOT_READY, type ReadGateway, r
 
 const USE = "istio.io/use-waypoint"
 const USE_NAMESPACE = "istio.io/use-waypoint-namespace"
+const OF_ISTIO = /(^|\.)istio\.io\//
 const MANAGED = "gateway.istio.io/managed"
 
 type Captured = "Service" | "ServiceEntry"
@@ -40,6 +41,7 @@ export class IstioProxies {
   constructor(objects: readonly unknown[], otherwise: string) {
     const all = objects.map(fieldsOf)
     const classes = new Map(all.filter(isGatewayClass).map(one => [textOf(fieldsOf(one.metadata).name) ?? "", one]))
+    const bySelector = all.some(one => isGateway(one) && JSON.stringify(one.spec ?? {}).includes('"Selector"'))
     const before = new Map<string, Fields>()
     for (const object of all) {
       const metadata = fieldsOf(object.metadata)
@@ -48,12 +50,14 @@ export class IstioProxies {
       if (isGateway(object)) {
         const gateway = readGateway(object, classes, otherwise)
         if (gateway !== undefined) this.#gateways.set(id, gateway)
-        this.#compare(before, `Gateway ${id}`, [metadata.labels, metadata.annotations, object.spec], one => {
+        const annotations = Object.entries(textsOf(metadata.annotations)).filter(([key]) => OF_ISTIO.test(key))
+        this.#compare(before, `Gateway ${id}`, [metadata.labels, annotations.sort(), object.spec], one => {
           return one.namespace === namespace && (one.gateway?.name ?? one.labels[GATEWAY_NAME]) === name
         })
       } else if (object.kind === "Namespace") {
         this.#namespaces.set(name, textsOf(metadata.labels))
-        this.#compare(before, `Namespace ${name}`, useOf(metadata.labels), isAtWaypoint)
+        const parts = bySelector ? [textsOf(metadata.labels)] : useOf(metadata.labels)
+        this.#compare(before, `Namespace ${name}`, parts, isAtWaypoint)
       } else if (object.kind === "Service" || isServiceEntry(object)) {
         this.#captured[object.kind === "Service" ? "Service" : "ServiceEntry"].set(id, { namespace, object })
         this.#compare(before, `${String(object.kind)} ${id}`, useOf(metadata.labels), isAtWaypoint)

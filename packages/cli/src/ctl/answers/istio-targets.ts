@@ -2,7 +2,6 @@
 // `targetRefs` of Istio's policies: reading them, since Istio allows other kinds than Merlon does, and what is known of
 // each target.
 
-import { isDeepStrictEqual } from "node:util"
 import type { MeshConfig, MeshNames } from "@merlon/policy/mesh"
 import { concerns } from "@merlon/policy/proof"
 import { type PolicyDocument, type Validation, validate } from "@merlon/policy/resources"
@@ -128,26 +127,14 @@ export function logTargets(
   }
 }
 
-/** Logs policies that change and have targets of which it is not known which proxies they lead to. */
+/** Logs changed policies that have targets of which it is not known which proxies they lead to. */
 export function logChangedTargets(
-  before: readonly PolicyDocument[],
-  after: readonly PolicyDocument[],
+  changed: readonly PolicyDocument[],
   proxies: IstioProxies,
   { names: { rootNamespace } }: MeshConfig,
   log: Pick<InputLog, "skip">,
 ): void {
-  const sides = [before, after].map(set => set.filter(isTargeting))
-  for (const [these, those] of [sides, sides.toReversed()]) {
-    for (const policy of these ?? []) {
-      if (
-        those?.some(other =>
-          isDeepStrictEqual([other.kind, other.metadata, other.spec], [policy.kind, policy.metadata, policy.spec]),
-        )
-      )
-        continue
-      for (const { what } of openTargets(policy, proxies, rootNamespace)) log.skip(what)
-    }
-  }
+  for (const policy of changed) for (const { what } of openTargets(policy, proxies, rootNamespace)) log.skip(what)
 }
 
 /** Of what a rule reads: what our model of a sidecar does not tell at the proxies of Gateways. */

@@ -142,7 +142,7 @@ async function run(flags: Flags): Promise<void> {
     logUndated(policies, workloads, mesh, log)
     if (proxies !== undefined) logAtGateways(policies, proxies, workloads, mesh, log, tell)
   }
-  if (proxies !== undefined) logChangedTargets(before, after, proxies, mesh, log)
+  if (proxies !== undefined) logChangedTargets(changedPolicies(before, after), proxies, mesh, log)
   log.limitTo(workloads, mesh.names.rootNamespace, tell)
   const unselected = logUnplaced(before, after, workloads, mesh, log)
   const options = {
