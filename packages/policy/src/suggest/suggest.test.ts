@@ -4,6 +4,7 @@ import { describe, expect, inject, it } from "vitest"
 import { allow, policy, workload } from "../authorization/testing/requests.js"
 import type { ObservedCall } from "../ledger/call.js"
 import { meshConfig } from "../mesh/config.js"
+import { meshNames } from "../mesh/names.js"
 import type { PolicyDocument } from "../resources/document.js"
 import { validate } from "../resources/validate.js"
 import { type SuggestOptions, suggestPolicies } from "./suggest.js"
@@ -148,4 +149,22 @@ it("is valid and proved for any observed calls of a workload without policies", 
     }),
     { numRuns: 30 * inject("effort"), interruptAfterTimeLimit: 60_000 * inject("effort") },
   )
+})
+
+describe("a suggestion for the proxy of an Istio Gateway", () => {
+  const istio = meshConfig({ names: meshNames({ mesh: "istio", domain: "istio.io" }), dialect: "istio" })
+  const cart = { kind: "Service", namespace: "shop", name: "cart" } as const
+
+  it.each([
+    ["a gateway", { name: "g", isWaypoint: false }, "foo", { kind: "Gateway", name: "g" }],
+    ["a waypoint", { name: "g", isWaypoint: true }, "foo", { kind: "Gateway", name: "g" }],
+    ["a Service", { name: "g", isWaypoint: true, target: cart }, "shop", { kind: "Service", name: "cart" }],
+  ])("targets %s, because a waypoint ignores selectors", (_, gateway, namespace, target) => {
+    const call = gateway.isWaypoint ? seen() : seen({ caller: "", tls: false })
+    const [suggestion] = suggestPolicies([call], [], [{ ...workload, gateway }], istio, OPTIONS)
+    expect(suggestion?.policy.metadata).toMatchObject({ namespace, name: `${target.name}-observed` })
+    expect(suggestion?.policy.spec.selector).toBeUndefined()
+    expect(suggestion?.policy.spec.targetRefs).toMatchObject([target])
+    if (gateway.isWaypoint) expect(suggestion?.proofs.keeps.verdict).toBe("proved")
+  })
 })

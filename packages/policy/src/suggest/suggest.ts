@@ -5,6 +5,7 @@
 
 import type { ObservedCall } from "../ledger/call.js"
 import type { MeshConfig } from "../mesh/config.js"
+import { GATEWAY_GROUP } from "../mesh/names.js"
 import { DEFAULT_PROOF_LIMITS, type Limits } from "../proof/budget.js"
 import { notModelled, notReplayable } from "../proof/certificate/modelled.js"
 import { Proofs } from "../proof/certificate/proofs.js"
@@ -113,12 +114,13 @@ function suggestion(
     return rule === undefined ? [] : [{ call, rule }]
   })
   const { labels, others } = selectorOf(workload, workloads)
+  const target = targetOf(workload)
   const policy = policyOf(
     workload,
     labels,
     rulesOf(calls),
     mesh,
-    options.name ?? `${workload.runBy ?? workload.name}-observed`,
+    options.name ?? `${target?.name ?? workload.runBy ?? workload.name}-observed`,
   )
   const enforced: AuthorizationPolicy = { ...policy, spec: { ...policy.spec, enforcement: "Enforce" } }
   const proofs = new SuggestionProofs(workload, mesh, policy, options)
@@ -133,7 +135,7 @@ function suggestion(
       leftOut: calls.length - told.length,
     },
     replaces: allowing.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`),
-    alsoSelects: others,
+    alsoSelects: target === undefined ? others : [],
     proofs: {
       keeps: proofs.keeps(
         told.map(({ rule }) => rule),
@@ -154,18 +156,36 @@ function isAllow(document: PolicyDocument): document is AuthorizationPolicy {
   return document.kind === "AuthorizationPolicy" && (document.spec.action ?? "ALLOW") === "ALLOW"
 }
 
+/** What a policy for the proxy of an Istio Gateway targets: a waypoint ignores selectors. */
+function targetOf({
+  namespace,
+  gateway,
+}: ProofWorkload):
+  | { readonly kind: keyof typeof GROUPS; readonly namespace: string; readonly name: string }
+  | undefined {
+  if (gateway === undefined) return undefined
+  return gateway.target ?? { kind: "Gateway", namespace, name: gateway.name }
+}
+
+const GROUPS = { Gateway: GATEWAY_GROUP, Service: "", ServiceEntry: "networking.istio.io" } as const
+
 function policyOf(
-  { namespace }: ProofWorkload,
+  workload: ProofWorkload,
   labels: Readonly<Record<string, string>>,
   rules: readonly Rule[],
   mesh: MeshConfig,
   name: string,
 ): AuthorizationPolicy {
+  const target = targetOf(workload)
+  const scope =
+    target === undefined
+      ? { selector: { matchLabels: labels } }
+      : { targetRefs: [{ group: GROUPS[target.kind], kind: target.kind, name: target.name }] }
   return {
     apiVersion: `${mesh.names.securityGroup}/${mesh.names.version}`,
     kind: "AuthorizationPolicy",
-    metadata: { name, namespace },
-    spec: { selector: { matchLabels: labels }, enforcement: "Shadow", action: "ALLOW", rules: [...rules] },
+    metadata: { name, namespace: target?.namespace ?? workload.namespace },
+    spec: { ...scope, enforcement: "Shadow", action: "ALLOW", rules: [...rules] },
   }
 }
 
