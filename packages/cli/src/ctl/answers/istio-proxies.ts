@@ -50,8 +50,9 @@ export class IstioProxies {
       if (isGateway(object)) {
         const gateway = readGateway(object, classes, otherwise)
         if (gateway !== undefined) this.#gateways.set(id, gateway)
-        const annotations = Object.entries(textsOf(metadata.annotations)).filter(([key]) => OF_ISTIO.test(key))
-        this.#compare(before, `Gateway ${id}`, [metadata.labels, annotations.sort(), object.spec], one => {
+        const annotated = Object.entries(textsOf(metadata.annotations)).filter(([key]) => OF_ISTIO.test(key))
+        const parts = [metadata.labels, Object.fromEntries(annotated), object.spec]
+        this.#compare(before, `Gateway ${id}`, parts, one => {
           return one.namespace === namespace && (one.gateway?.name ?? one.labels[GATEWAY_NAME]) === name
         })
       } else if (object.kind === "Namespace") {
