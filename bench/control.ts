@@ -35,7 +35,7 @@ const builds: readonly (readonly [Build, string])[] = [
 const results: SizeFigures[] = []
 if (!values.json) console.log("measuring a server of Node with nothing but TLS")
 const floor = await measureFloor(GOALS.cost.proxies, Number(values.changes))
-tell("floor", floor)
+notify("floor", floor)
 const skipped: { readonly proxies: number; readonly why: string }[] = []
 for (const proxies of values.sizes.split(",").map(Number)) {
   const why = lacking(proxies)
@@ -49,14 +49,14 @@ for (const proxies of values.sizes.split(",").map(Number)) {
     const { profile, changes } = values
     results.push({
       load,
-      ...(await measureSize({ build, merlond, count: proxies, changes: Number(changes), profile, tell })),
+      ...(await measureSize({ build, merlond, count: proxies, changes: Number(changes), profile, notify })),
     })
   }
 }
 if (values.json) console.log(JSON.stringify({ goals: GOALS, floor, results, skipped }))
 else console.log(report(results, skipped, floor))
 
-function tell(what: string, figures: unknown): void {
+function notify(what: string, figures: unknown): void {
   if (!values.json) console.log(`  ${what} ${JSON.stringify(figures)}`)
 }
 

@@ -93,9 +93,9 @@ function check(configuration: ModelConfiguration, jar: string, scratch: string):
   // The property must be the one that the bug violates: a syntax error finds no bug.
   const found = VIOLATED.includes(status ?? -1) && stdout.includes(`Invariant ${finds} is violated`)
   const isRight = finds === undefined ? status === 0 : found
-  const said = finds === undefined ? "holds" : `finds the bug: ${finds} is violated`
+  const result = finds === undefined ? "holds" : `finds the bug: ${finds} is violated`
   console.log(
-    `${isRight ? "ok  " : "FAIL"} ${name}: ${isRight ? said : `exit ${status}`}; ${states} states, ${seconds} s`,
+    `${isRight ? "ok  " : "FAIL"} ${name}: ${isRight ? result : `exit ${status}`}; ${states} states, ${seconds} s`,
   )
   if (!isRight) console.error(`${stdout.slice(-4_000)}\n${stderr}`)
   return isRight
@@ -123,8 +123,8 @@ function explain({ name, events }: Trace, jar: string, scratch: string): boolean
   const falsified: readonly TraceEvent[] = [...events, { kind: "judged", generation: last.generation - 1 }]
   const [explained, rejected] = [isBehavior(events, jar, scratch), !isBehavior(falsified, jar, scratch)]
   const isRight = explained && rejected
-  const said = explained ? "a false line is explained too" : "the model does not explain it"
-  console.log(`${isRight ? "ok  " : "FAIL"} trace ${name}: ${isRight ? `explained, ${events.length} events` : said}`)
+  const result = explained ? "a false line is explained too" : "the model does not explain it"
+  console.log(`${isRight ? "ok  " : "FAIL"} trace ${name}: ${isRight ? `explained, ${events.length} events` : result}`)
   return isRight
 }
 

@@ -66,11 +66,11 @@ function push(server: Program, clients: readonly ChildProcess[]): Promise<void> 
 /** Resolves when each has reported that it is done. */
 async function each(
   clients: readonly ChildProcess[],
-  tell: (client: ChildProcess) => void,
+  notify: (client: ChildProcess) => void,
   begin: () => void = () => undefined,
 ): Promise<void> {
   const done = clients.map(client => once(client, "message"))
-  for (const client of clients) tell(client)
+  for (const client of clients) notify(client)
   begin()
   await Promise.all(done)
 }

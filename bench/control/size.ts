@@ -49,11 +49,11 @@ export interface SizeOrder {
   /** Folder for a CPU profile of each run of the control plane. */
   readonly profile: string | undefined
   /** Called with each figure as soon as it is known: large sizes take minutes. */
-  readonly tell: (what: string, figures: unknown) => void
+  readonly notify: (what: string, figures: unknown) => void
 }
 
 export async function measureSize(order: SizeOrder): Promise<Omit<SizeFigures, "load">> {
-  const { build: which, merlond, count, changes, profile, tell } = order
+  const { build: which, merlond, count, changes, profile, notify: report } = order
   const folder = mkdtempSync(join(tmpdir(), "merlon-bench-"))
   const closers: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })]
   try {
@@ -86,21 +86,21 @@ export async function measureSize(order: SizeOrder): Promise<Omit<SizeFigures, "
     const kilobytesPerProxy = Number((((await settled(program, count)) - before) / (count / 2)).toFixed(1))
     const connect = both(firstHalf, secondHalf)
 
-    tell("connected", { ...connect, kilobytesPerProxy })
+    report("connected", { ...connect, kilobytesPerProxy })
 
     const watcher = await Changes.watch(api)
     const round = { fleet, server: [control.program.pid], rounds: changes }
     const one = await watcher.measure({ ...round, warmUp: CHANGES_TO_WARM_UP, policy: ONE, touches: isTheOne })
-    tell("one", one)
+    report("one", one)
     const all = await watcher.measure({ ...round, warmUp: PUSHES_TO_WARM_UP, policy: ALL, touches: () => true })
-    tell("all", all)
+    report("all", all)
     const peakMegabytes = Math.round(peakKilobytes(control.program.pid) / 1_000)
 
     await control.program.stop()
     const served = fleet.served({ anew: true })
     control = await serve(serving, port)
     const restart = await connecting(fleet, control.program, count, () => served)
-    tell("restarted", restart)
+    report("restarted", restart)
     return { build: which, proxies: count, all, one, kilobytesPerProxy, peakMegabytes, connect, restart }
   } finally {
     for (const close of closers.reverse()) await close()

@@ -4,10 +4,10 @@
 
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import { KeptRoutes } from "@merlon/xclient"
+import { SavedRoutes } from "@merlon/xclient"
 import { clusterName, type HostRoutesSpec } from "@merlon/xds"
 import { freePort } from "../../packages/cluster/src/store/testing/free-port.js"
-import { TestBook } from "../../packages/xclient/src/testing/book.js"
+import { TestRoutes } from "../../packages/xclient/src/testing/test-routes.js"
 import { CALLER_ID, document, ISSUER, SERVER_ID } from "../proxy/material.js"
 import { MERLOND } from "../proxy/peers.js"
 import { type ProxyFiles, trustOf, writeProxyState } from "../proxy/proxy-state.js"
@@ -84,8 +84,8 @@ function routesTo(address: string, port: number, identity: string, folder: strin
 /** Writes the routes in the same form as the proxy itself. */
 async function keepRoutes(state: string, name: string, spec: HostRoutesSpec): Promise<void> {
   const log = { info() {}, warn() {}, error() {} }
-  const filled = new TestBook({ answersAbsent: false, followsPolicy: true })
-  const kept = new KeptRoutes(filled.book, state, log)
+  const filled = new TestRoutes({ answersAbsent: false, followsPolicy: true })
+  const kept = new SavedRoutes(filled.knownRoutes, state, log)
   await filled.setPolicy({ mode: "ALLOW_ANY", mtls: [] })
   await filled.set(name, spec)
   await kept.close()

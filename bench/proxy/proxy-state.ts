@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { encodeProxyResource, type ProxyResource, type TrustSpec } from "@merlon/xds"
 import { HeldResources } from "../../packages/xserver/src/mesh/held-resources.js"
-import { keepState } from "../../packages/xserver/src/mesh/kept-state.js"
+import { keepState } from "../../packages/xserver/src/mesh/saved-state.js"
 
 export interface ProxyState {
   /** The folder that `makeMaterial` has filled. */

@@ -117,17 +117,17 @@ async function warmUp(contender: Contender): Promise<void> {
   for (let second = 0; second < LONGEST_WARM_UP_SECONDS; second++) {
     const isSettled = second >= WARM_UP_SECONDS || steady >= STEADY_SECONDS
     if (isSettled && requests >= WARM_UP_REQUESTS) return
-    const { told, costs } = await measured(contender, 1)
+    const { received, costs } = await measured(contender, 1)
     const cost = sum(costs)
-    requests += told.requests
+    requests += received.requests
     steady = cost < least * CHEAPER ? 0 : steady + 1
     least = Math.min(least, cost)
   }
 }
 
 async function stretch(contender: Contender): Promise<void> {
-  const { told, costs } = await measured(contender, STRETCH_SECONDS)
-  contender.figures.push(told)
+  const { received, costs } = await measured(contender, STRETCH_SECONDS)
+  contender.figures.push(received)
   contender.costs.push(costs)
 }
 
@@ -135,14 +135,14 @@ async function stretch(contender: Contender): Promise<void> {
 async function measured(
   { processes, caller }: Contender,
   seconds: number,
-): Promise<{ readonly told: LoadFigures; readonly costs: readonly number[] }> {
+): Promise<{ readonly received: LoadFigures; readonly costs: readonly number[] }> {
   const used = (): readonly number[] => processes.map(({ pid = 0 }) => usage(pid).cpuMicroseconds)
   await caller.open()
   const before = used()
-  const told = await caller.run(seconds)
+  const received = await caller.run(seconds)
   const after = used()
-  if (told.requests === 0) throw new Error(`none of its requests was answered, ${told.errors} failed`)
-  return { told, costs: after.map((cpu, n) => (cpu - (before[n] ?? 0)) / told.requests) }
+  if (received.requests === 0) throw new Error(`none of its requests was answered, ${received.errors} failed`)
+  return { received, costs: after.map((cpu, n) => (cpu - (before[n] ?? 0)) / received.requests) }
 }
 
 function rowOf({ entry: { scenario, proxy }, processes, figures, costs }: Contender): Row {

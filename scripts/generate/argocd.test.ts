@@ -41,9 +41,9 @@ function argocdHealth(policy: Policy, script = SCRIPT): string {
   lualib.luaL_openlibs(state)
   const code = `local obj = ${luaLiteral(policy)}\nlocal function check()\n${script}\nend\nlocal h = check()\nreturn h.status .. ": " .. h.message`
   const failed = lauxlib.luaL_dostring(state, to_luastring(code))
-  const said = lua.lua_tojsstring(state, -1)
-  if (failed !== 0) throw new Error(said)
-  return said
+  const result = lua.lua_tojsstring(state, -1)
+  if (failed !== 0) throw new Error(result)
+  return result
 }
 
 function kstatus({ metadata, status }: Policy): "Terminating" | "InProgress" | "Failed" | "Current" {

@@ -75,8 +75,8 @@ export async function differences(page: Page, picture: Buffer): Promise<readonly
   // In a separate page, which has no stylesheet and no policy.
   const reader = await page.context().newPage()
   try {
-    const told = `(${LOOKS})(${JSON.stringify({ pictures, boxes })})`
-    const [then = [], now = []] = await reader.evaluate<readonly (readonly Look[])[]>(told)
+    const received = `(${LOOKS})(${JSON.stringify({ pictures, boxes })})`
+    const [then = [], now = []] = await reader.evaluate<readonly (readonly Look[])[]>(received)
     return boxes.flatMap(({ name }, at) => difference(name, then[at], now[at]))
   } finally {
     await reader.close()

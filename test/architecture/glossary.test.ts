@@ -63,7 +63,7 @@ const EXCEPTIONS: readonly RegExp[] = [
 
 /** Files about refused connections and datagrams, the formal model, and names of Envoy. */
 const EXEMPT =
-  /capture-keeper|\/registry\/udp|unjudged-ports|wire\/src\/(http\/(upstream|pools)|http2\/frame|sockets\/connect|native\/large-buffers)|mesh-observations|otherAddresses|outbound\.test|request-calls\.test|application-port|member\/bootstrap|bench\/mesh\/envoy|test\/model\/|architecture\/glossary|\/oracle\/|\/generated\//
+  /capture-reconciler|\/registry\/udp|unjudged-ports|wire\/src\/(http\/(upstream|pools)|http2\/frame|sockets\/connect|native\/large-buffers)|mesh-observations|otherAddresses|outbound\.test|request-calls\.test|application-port|member\/bootstrap|bench\/mesh\/envoy|test\/model\/|architecture\/glossary|\/oracle\/|\/generated\//
 
 function found(text: string, words: typeof WORDS): readonly string[] {
   return words.flatMap(([word, instead]) => {

@@ -14,6 +14,6 @@ it("starts no TLS connection below the TLS floor", () => {
     // Only checks that key and certificate match, and serves nothing.
     "packages/xserver/src/accept/transport-security.ts",
     // Health checks of the application's own port on this machine.
-    "packages/xserver/src/admin/ask-application.ts",
+    "packages/xserver/src/admin/probe-application.ts",
   ])
 })

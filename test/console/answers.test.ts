@@ -293,9 +293,9 @@ it("proves the access of each identity to each workload, opens the rules of a ce
     expect(download.suggestedFilename()).toBe("access.csv")
     const lines = (await textOf(await download.createReadStream())).trimEnd().split(/\r?\n/)
     const [[, ...workloads] = [], ...rows] = lines.map(line => line.split(","))
-    const told = (from: string, to: string) => rows.find(([caller]) => caller === from)?.[workloads.indexOf(to) + 1]
-    expect(told("app/consumer", "foo/httpbin-1")).toMatch(/^"?some/)
-    expect(told("app/web", "foo/httpbin-1")).toMatch(/^"?none/)
+    const resultOf = (from: string, to: string) => rows.find(([caller]) => caller === from)?.[workloads.indexOf(to) + 1]
+    expect(resultOf("app/consumer", "foo/httpbin-1")).toMatch(/^"?some/)
+    expect(resultOf("app/web", "foo/httpbin-1")).toMatch(/^"?none/)
   } finally {
     await kubectl("delete", "authorizationpolicy", "-n", "foo", "no-web")
   }

@@ -41,8 +41,8 @@ it("stops following decisions while hidden, and then lists the missed ones once 
     await fetch(mesh.exposed("web.app", `/hidden/${name}`))
     await nextMillisecond()
   }
-  const told = "/apis/answers.merlon.dev/v1alpha1/decisions?path=/hidden/*"
-  await expect.poll(() => kubectl("get", "--raw", told), SELDOM).toContain("/hidden/three")
+  const received = "/apis/answers.merlon.dev/v1alpha1/decisions?path=/hidden/*"
+  await expect.poll(() => kubectl("get", "--raw", received), SELDOM).toContain("/hidden/three")
   expect(asked.filter(url => url.includes("decisions"))).toEqual([])
   expect(await page.getByText("/hidden/three").count()).toBe(0)
 

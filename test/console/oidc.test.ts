@@ -48,7 +48,7 @@ beforeAll(async () => {
     ...["--oidc-groups-claim", "groups", "--oidc-groups-prefix", "oidc:"],
     ...["--console-oidc-issuer", issuer.url, "--console-oidc-client-id", CLIENT, "--console-oidc-ca-file", ca],
   ])
-  await control.said(/^proxies\s+:(\d+)/m)
+  await control.printed(/^proxies\s+:(\d+)/m)
   api = new ClusterApi(join(folder, "data", "cluster", "kubeconfig"), folder)
   const did = async (words: string): Promise<void> => {
     const { code, err } = await api.kubectl(words)

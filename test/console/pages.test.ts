@@ -5,7 +5,7 @@
 
 import type { Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest"
-import { announcement, unheard } from "./support/accessibility-tree.js"
+import { announcement, unreported } from "./support/accessibility-tree.js"
 import { findings } from "./support/axe.js"
 import { answerDestination, answerManyServices, answerShop, NAMESPACES, SHOP_CALLS } from "./support/many-services.js"
 import { typesettingErrors } from "./support/typesetting.js"
@@ -116,12 +116,12 @@ describe("accessibility and layout of every page:", () => {
       // Measured alone first, so that other pages do not affect the figure.
       const { ms, moved } = await measure(page, place)
       const elsewhere = [...others].map(async ([width, other]) => {
-        const told = { width, moved: (await measure(other, place)).moved }
-        if (width === 320) expect(await unheard(other)).toEqual([])
+        const received = { width, moved: (await measure(other, place)).moved }
+        if (width === 320) expect(await unreported(other)).toEqual([])
         expect(await tooWide(other, width)).toEqual([])
         // Otherwise it would keep polling in the renderer process of the page that is measured next.
         await other.goto("about:blank")
-        return told
+        return received
       })
       const all = [{ width: USUAL_WIDTH, moved }, ...(await Promise.all(elsewhere))]
       figures.push(`${name} ${ms} ms (moved ${Math.max(...all.map(one => one.moved)).toFixed(3)})`)
@@ -129,7 +129,7 @@ describe("accessibility and layout of every page:", () => {
       await visit(page, place, heading)
       expect(await tooWide(page, USUAL_WIDTH)).toEqual([])
       expect(await findings(page)).toEqual([])
-      expect(await unheard(page)).toEqual([])
+      expect(await unreported(page)).toEqual([])
       expect(await typesettingErrors(page)).toEqual([])
     },
   )

@@ -179,9 +179,9 @@ function shortNpx(folder: string): string {
 }
 
 it.each(["merlonctl", "merlond"])("`npx %s` starts the built program", name => {
-  const said = (program: string, ...args: readonly string[]): string =>
+  const resultOf = (program: string, ...args: readonly string[]): string =>
     execFileSync(program, [...args, "--version"], { encoding: "utf8" })
-  expect(said("npx", name)).toBe(said("node", `packages/cli/bin/${name}.js`))
+  expect(resultOf("npx", name)).toBe(resultOf("node", `packages/cli/bin/${name}.js`))
   expect(realpathSync(`node_modules/.bin/${name}`)).toBe(resolve(`packages/cli/bin/${name}.js`))
 })
 

@@ -40,14 +40,14 @@ describe("xserver with a CUSTOM policy", () => {
       headersToUpstream: ["x-user"],
     }
     const mesh = { providers: [provider] }
-    const asking = await XserverProcess.start({ upstream: rig.application.port, policies: [custom], more: { mesh } })
-    rig.atEnd(() => asking.remove())
-    await rig.agreesWithXserver(asking.port)
+    const pending = await XserverProcess.start({ upstream: rig.application.port, policies: [custom], more: { mesh } })
+    rig.atEnd(() => pending.remove())
+    await rig.agreesWithXserver(pending.port)
     await authorizer.kill()
-    const denied = await fetch(`${asking.url}/public/a`)
+    const denied = await fetch(`${pending.url}/public/a`)
     expect(denied.status).toBe(403)
     const id = denied.headers.get("x-merlon-decision")
-    const decision = await fetch(`http://127.0.0.1:${asking.admin}/decisions/${id}`)
+    const decision = await fetch(`http://127.0.0.1:${pending.admin}/decisions/${id}`)
     expect(await decision.text()).toContain("no answer from provider `authorizer`: it cannot be reached")
   })
 })
@@ -105,19 +105,19 @@ allow := {"allowed": true, "headers": {"x-user": "opa", "x-secret": "1"}} if {
     }
     const custom = document("AuthorizationPolicy", "ask", { action: "CUSTOM", provider: { name: "opa" }, rules: [{}] })
     const more = { mesh: { providers: [provider] } }
-    const asking = await XserverProcess.start({ upstream: rig.application.port, policies: [custom], more })
-    rig.atEnd(() => asking.remove())
-    await eventually(async () => (await fetch(`${asking.url}/`)).status === 401, { what: "OPA answers" })
+    const pending = await XserverProcess.start({ upstream: rig.application.port, policies: [custom], more })
+    rig.atEnd(() => pending.remove())
+    await eventually(async () => (await fetch(`${pending.url}/`)).status === 401, { what: "OPA answers" })
     await fc.assert(
       fc.asyncProperty(rig.asked, async each => {
         const isAllowed =
           each.method === "GET" && each.path.startsWith("/public/") && each.headers["x-role"] === "admin"
-        const { status, application: seen } = await rig.ask(asking.port, each)
+        const { status, application: seen } = await rig.ask(pending.port, each)
         expect([status, seen?.user]).toEqual(isAllowed ? [200, "opa"] : [401, undefined])
       }),
       { numRuns: 40 },
     )
-    const denied = await fetch(`${asking.url}/orders`)
+    const denied = await fetch(`${pending.url}/orders`)
     const { headers } = denied
     expect([await denied.text(), headers.get("www-authenticate"), headers.get("x-secret")]).toEqual([
       "not by OPA",
@@ -126,6 +126,6 @@ allow := {"allowed": true, "headers": {"x-user": "opa", "x-secret": "1"}} if {
     ])
     child.kill("SIGKILL")
     await once(child, "exit")
-    expect((await fetch(`${asking.url}/public/a`, { headers: { "x-role": "admin" } })).status).toBe(403)
+    expect((await fetch(`${pending.url}/public/a`, { headers: { "x-role": "admin" } })).status).toBe(403)
   })
 })

@@ -57,13 +57,13 @@ const LOOPING = `
     const libc = await loadLibc()
     const log = { info() {}, warn: ({ destination, code }) => code === "captured-loop" && console.log(accepted, destination), error() {} }
     const calls = new WorkloadCalls({ mesh: "merlon", log, credentials: () => undefined, resubscribe: () => queueMicrotask(absent) })
-    const { book, outbound, requests } = calls
-    const absent = () => book.subscription.apply({ revision: 1, resources: [], removed: book.subscription.names() })
+    const { knownRoutes, outbound, requests } = calls
+    const absent = () => knownRoutes.subscription.apply({ revision: 1, resources: [], removed: knownRoutes.subscription.names() })
     const destinationOf = socket => {
       accepted++
       return libc.originalDestination(socket._handle.fd, socket.localFamily === "IPv6" ? 6 : 4)
     }
-    await new CapturedProxy({ book, outbound, requests, log, destinationOf, isControlPlaneAway: () => false }).listen(15011)
+    await new CapturedProxy({ knownRoutes, outbound, requests, log, destinationOf, isControlPlaneAway: () => false }).listen(15011)
     console.log("listening")
   })`
 /** Makes one call after the other as several users, and prints the response or the error of each. */
@@ -195,11 +195,11 @@ for (const [program, tags] of RULE_PROGRAMS) {
     it("redirects the calls of a proxy that runs as another user, and stops the loop at once", async () => {
       network.capture(program, "--outbound", "15011")
       const modules = ["xclient/dist/index.js", "wire/dist/native/public.js"].map(path => resolve("packages", path))
-      const said = network.lines("pod", LOOPING, modules)
-      expect((await said.next()).value).toBe("listening")
+      const result = network.lines("pod", LOOPING, modules)
+      expect((await result.next()).value).toBe("listening")
       await expectAnswers(({ node }) => [[{ host: node }, "ECONNRESET"]])
       for (const version of VERSIONS) {
-        const [accepted, destination] = String((await said.next()).value).split(" ")
+        const [accepted, destination] = String((await result.next()).value).split(" ")
         expect(destination).toContain(at(version).node)
         // A round may begin before the connect event of the one before. Without loop detection there are thousands.
         expect(Number(accepted)).toBeLessThan(20)

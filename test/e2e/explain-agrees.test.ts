@@ -9,8 +9,8 @@ import { createServer } from "node:http"
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from "node:net"
 import { connect as connectTls } from "node:tls"
 import {
-  type AskedRequest,
-  type AskedToken,
+  type DescribedRequest,
+  type DescribedToken,
   meshConfig,
   type PeerAuthentication,
   type PolicyDocument,
@@ -120,14 +120,14 @@ const tokenRules: fc.Arbitrary<readonly RequestAuthentication[]> = fc.array(toke
       ],
 )
 
-const place: fc.Arbitrary<Omit<AskedToken, "claims">> = fc.constantFrom(
+const place: fc.Arbitrary<Omit<DescribedToken, "claims">> = fc.constantFrom(
   {},
   {},
   { header: "x-token", prefix: "T " },
   { param: "token" },
   { cookie: "session" },
 )
-const token: fc.Arbitrary<AskedToken> = fc
+const token: fc.Arbitrary<DescribedToken> = fc
   .tuple(
     fc.record(
       {
@@ -148,7 +148,7 @@ const token: fc.Arbitrary<AskedToken> = fc
 const SOURCES = ["127.0.0.1", "127.0.0.4"] as const
 const DESTINATIONS = ["127.0.0.2", "127.0.0.3"] as const
 
-const request: fc.Arbitrary<AskedRequest> = fc.record(
+const request: fc.Arbitrary<DescribedRequest> = fc.record(
   {
     from: fc.constantFrom(...IDENTITIES),
     ip: fc.constantFrom(...SOURCES),
@@ -178,12 +178,12 @@ const request: fc.Arbitrary<AskedRequest> = fc.record(
 )
 
 /** A plaintext connection has no SNI. */
-const sent = request.map(({ sni, ...rest }): AskedRequest => {
+const sent = request.map(({ sni, ...rest }): DescribedRequest => {
   const asked = rest.from === undefined || sni === undefined ? rest : { ...rest, sni }
   return { ...asked, port: asked.protocol === "tcp" ? TCP : HTTP }
 })
 
-async function signed({ claims, expired, forged }: AskedToken): Promise<string> {
+async function signed({ claims, expired, forged }: DescribedToken): Promise<string> {
   const key: KeyObject = forged ? forger.privateKey : known.privateKey
   return new SignJWT({ ...claims, exp: expired ? now - 3600 : now + 3600 })
     .setProtectedHeader({ alg: "ES256", kid: forged ? "of nobody" : "k" })
@@ -191,13 +191,13 @@ async function signed({ claims, expired, forged }: AskedToken): Promise<string> 
 }
 
 /** The bytes of the request, with its token signed with the issuer's key. */
-async function written(asked: AskedRequest): Promise<string> {
+async function written(asked: DescribedRequest): Promise<string> {
   const { method = "GET", host, headers = {}, token: asToken } = asked
   let target = asked.path ?? "/"
   const lines = Object.entries(headers).flatMap(([name, value]) => [value].flat().map(one => `${name}: ${one}`))
   if (asToken !== undefined) {
     const text = typeof asToken === "string" ? asToken : await signed(asToken)
-    const where: Omit<AskedToken, "claims"> = typeof asToken === "string" ? {} : asToken
+    const where: Omit<DescribedToken, "claims"> = typeof asToken === "string" ? {} : asToken
     if (where.param !== undefined) target += `${target.includes("?") ? "&" : "?"}${where.param}=${text}`
     else if (where.cookie !== undefined) lines.push(`cookie: ${where.cookie}=${text}`)
     else lines.push(`${where.header ?? "authorization"}: ${where.prefix ?? "Bearer "}${text}`)
@@ -206,7 +206,7 @@ async function written(asked: AskedRequest): Promise<string> {
 }
 
 /** Everything that is received until the end; empty if the connection is closed without a response. */
-async function answered(asked: AskedRequest): Promise<string> {
+async function answered(asked: DescribedRequest): Promise<string> {
   const { ip, destinationIp: host, port = HTTP } = asked
   const at = { host, port: addressOf(port), localAddress: ip }
   const leaf = asked.from === undefined ? undefined : certificates.get(asked.from)
@@ -231,7 +231,7 @@ async function answered(asked: AskedRequest): Promise<string> {
   return text
 }
 
-async function done(asked: AskedRequest): Promise<{ readonly status: number | undefined; readonly body: string }> {
+async function done(asked: DescribedRequest): Promise<{ readonly status: number | undefined; readonly body: string }> {
   const text = await answered(asked)
   if (asked.protocol === "tcp") return { status: undefined, body: text }
   const [head = "", body = ""] = text.split("\r\n\r\n", 2)
@@ -239,7 +239,10 @@ async function done(asked: AskedRequest): Promise<{ readonly status: number | un
   return { status: status === undefined ? undefined : Number(status), body }
 }
 
-function expected(trial: Trial, asked: AskedRequest): { readonly status: number | undefined; readonly body: string } {
+function expected(
+  trial: Trial,
+  asked: DescribedRequest,
+): { readonly status: number | undefined; readonly body: string } {
   const { verdict, status, body = "" } = trial.ask(asked)
   if (asked.protocol === "tcp") return { status: undefined, body: verdict === "allow" ? "hi" : "" }
   return verdict === "allow" ? { status: 200, body: "ok" } : { status, body }
@@ -304,7 +307,7 @@ const onlyAt = (key: string, value: string): PolicyDocument => ({
   spec: { rules: [{ when: [{ key, values: [value] }] }] },
 })
 /** Examples that each stage, each address and each port decides. */
-const EXAMPLES: [readonly PolicyDocument[], AskedRequest[]][] = [
+const EXAMPLES: [readonly PolicyDocument[], DescribedRequest[]][] = [
   [
     [authorization("in", "ALLOW", "/a*"), authorization("out", "DENY", "/ab"), jwt],
     [

@@ -10,8 +10,8 @@ import type { AddressInfo } from "node:net"
 import { createServer as createEcho } from "node:net"
 import { connect, type TLSSocket } from "node:tls"
 import {
-  type AskedRequest,
   type AuthorizationPolicy,
+  type DescribedRequest,
   meshConfig,
   meshNames,
   type PolicyDocument,
@@ -141,7 +141,7 @@ const claims = fc.record(
   },
   { requiredKeys: ["iss", "sub"] },
 )
-const request: fc.Arbitrary<AskedRequest> = fc.record(
+const request: fc.Arbitrary<DescribedRequest> = fc.record(
   {
     from: fc.constantFrom(...IDENTITIES),
     method: fc.constantFrom("GET", "POST"),
@@ -159,7 +159,7 @@ const request: fc.Arbitrary<AskedRequest> = fc.record(
       "/%61",
       '/"/c',
     ),
-    headers: fc.constantFrom<NonNullable<AskedRequest["headers"]>>(
+    headers: fc.constantFrom<NonNullable<DescribedRequest["headers"]>>(
       { "x-v": "v1" },
       { "x-v": "v2" },
       { "x-v": "" },
@@ -281,7 +281,7 @@ function sidecar(
 }
 
 /** From the loopback address, whichever one is called. */
-function connected(host: string, port: number, { from, sni }: Pick<AskedRequest, "from" | "sni">): TLSSocket {
+function connected(host: string, port: number, { from, sni }: Pick<DescribedRequest, "from" | "sni">): TLSSocket {
   const own = from === undefined ? undefined : certificates.get(from)
   return connect({
     ...{ host, port, localAddress: "127.0.0.1", rejectUnauthorized: false },
@@ -305,7 +305,7 @@ async function echoed(socket: TLSSocket): Promise<boolean> {
 }
 
 /** The status of Envoy's response. */
-async function answered(port: number, set: number, asked: AskedRequest): Promise<number> {
+async function answered(port: number, set: number, asked: DescribedRequest): Promise<number> {
   const { method = "GET", host, path = "/", headers = {}, token } = asked
   const more = Object.entries(headers).flatMap(([name, value]) => [value].flat().map(line => `${name}: ${line}`))
   if (typeof token === "object") {

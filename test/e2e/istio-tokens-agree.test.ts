@@ -316,9 +316,9 @@ it("predicts for every request what Envoy does with its tokens", async () => {
       const [one, sent] = [sets[index], await sentOf(described)]
       if (one === undefined) return
       const about = { seed, jwtRules: one.tokens.spec.jwtRules, rules: one.policy.spec, sent }
-      const said = expected(one, sent)
-      expect({ ...(await answered(index, sent)), about }).toEqual({ ...said, about })
-      seen.set(said.status, (seen.get(said.status) ?? 0) + 1)
+      const result = expected(one, sent)
+      expect({ ...(await answered(index, sent)), about }).toEqual({ ...result, about })
+      seen.set(result.status, (seen.get(result.status) ?? 0) + 1)
     }),
     { numRuns: 600 * inject("effort") },
   )

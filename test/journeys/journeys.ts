@@ -45,13 +45,13 @@ export function journeys(mesh: Merlonctl): void {
 
     it.each(JOURNEYS)("%s", async name => {
       const script = `${COMMON}${readFileSync(join("test/journeys", name), "utf8")}`
-      const { code, said } = await new Promise<{ code: number | null; said: string }>(done => {
+      const { code, result } = await new Promise<{ code: number | null; result: string }>(done => {
         const shell = spawn("bash", ["-e", "-x", "-c", script], { env, stdio: ["ignore", "pipe", "pipe"] })
-        let said = ""
-        for (const stream of [shell.stdout, shell.stderr]) stream.on("data", chunk => (said += chunk))
-        shell.on("close", code => done({ code, said }))
+        let result = ""
+        for (const stream of [shell.stdout, shell.stderr]) stream.on("data", chunk => (result += chunk))
+        shell.on("close", code => done({ code, result }))
       })
-      expect(code, said).toBe(0)
+      expect(code, result).toBe(0)
     })
   })
 }

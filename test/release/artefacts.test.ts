@@ -74,11 +74,11 @@ describe("the release", () => {
   it("a dry run lists the files and writes nothing", () => {
     const before = readFileSync("CHANGELOG.md", "utf8")
     const nowhere = join(folder, "nowhere")
-    const said = release("--version", "99.0.0", "--dry-run", "--only", "library", "--out", nowhere)
+    const result = release("--version", "99.0.0", "--dry-run", "--only", "library", "--out", nowhere)
     for (const path of ["package.json", "packages/policy/package.json", "package-lock.json", "CHANGELOG.md"]) {
-      expect(said).toContain(`would write ${path}\n`)
+      expect(result).toContain(`would write ${path}\n`)
     }
-    expect(said).toContain("merlon-policy-99.0.0.tgz")
+    expect(result).toContain("merlon-policy-99.0.0.tgz")
     expect([existsSync(nowhere), readFileSync("CHANGELOG.md", "utf8") === before]).toEqual([false, true])
   })
 
@@ -225,8 +225,8 @@ describe("an executable for this architecture (only on Linux)", { tags: ["needs/
       arch === "x64" ? "amd64" : "arm64",
     ])
     execFileSync("dpkg-deb", ["--extract", file, join(home, "root")])
-    const said = execFileSync(join(home, "root/usr/bin/merlonctl"), ["--version"], { encoding: "utf8" })
-    expect(said.trim()).toBe(version)
+    const result = execFileSync(join(home, "root/usr/bin/merlonctl"), ["--version"], { encoding: "utf8" })
+    expect(result.trim()).toBe(version)
     const bin = join(home, "root/usr/bin")
     expect(checkedBy(join(bin, "proof-check"), [], join(bin, "merlonctl"), home)).toMatch(PROVED)
     expect(readdirSync(join(home, "root/usr/lib/systemd/system"))).toEqual([

@@ -60,17 +60,17 @@ spec: {selector: {matchLabels: {app: nobody}}, rules: [{}]}
 `
 
 async function askedIn(home: string, program: string, env: NodeJS.ProcessEnv): Promise<string> {
-  const asking = run(program, ["mcp"], { cwd: home, env })
+  const server = run(program, ["mcp"], { cwd: home, env })
   const params = { name: "analyze", arguments: { files: ["lonely.yaml"], format: "text" } }
-  asking.child.stdin?.end(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params })}\n`)
-  return (await asking).stdout
+  server.child.stdin?.end(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params })}\n`)
+  return (await server).stdout
 }
 
 /** Applies the policy until the result is reported: on a busy machine there may be no time for it at first. */
 async function comparedIn(home: string, apply: (file: string) => Promise<string>): Promise<string> {
   const file = join(home, "lonely.yaml")
   writeFileSync(file, LONELY)
-  let said = ""
-  for (let turn = 0; turn < 30 && !said.includes("nobody"); turn++) said = await apply(file)
-  return said
+  let result = ""
+  for (let turn = 0; turn < 30 && !result.includes("nobody"); turn++) result = await apply(file)
+  return result
 }

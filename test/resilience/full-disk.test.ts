@@ -57,13 +57,13 @@ it("serves and reads, rejects writes with a reason, and recovers (needs mount na
     WAY_IN: String(await freePort()),
   }
   const child = spawn("unshare", [...SEPARATE, "bash", "-c", SCRIPT], { env, stdio: ["ignore", "pipe", "inherit"] })
-  let said = ""
+  let result = ""
   child.stdout.on("data", piece => {
-    said += piece
+    result += piece
   })
   const [code] = await once(child, "close")
   expect(code).toBe(0)
-  expect(said.split("\n").map(line => line.trim())).toEqual([
+  expect(result.split("\n").map(line => line.trim())).toEqual([
     "nothing can be written: No space left on device",
     ...["200", "1", "403", "1"],
     ...['"restarts": 0,', ""],

@@ -312,15 +312,15 @@ describe("responses of kube-apiserver 1.36.4", () => {
     /** The type of a patch; undefined for an update. */
     readonly type?: string
     readonly status: number
-    readonly said?: string
+    readonly received?: string
   }
   const another = { apiVersion: "answers.example/v1", kind: "Gizmo", metadata: { name: "a" } }
   const stored = `${maps}/stored`
   const cases: Case[] = [
-    { what: "an update without a name", path: stored, body: config, status: 400, said: unnamed },
+    { what: "an update without a name", path: stored, body: config, status: 400, received: unnamed },
     {
       ...{ what: "a merge patch that removes the name", path: stored, type: MERGE, body: { metadata: { name: null } } },
-      ...{ status: 400, said: unnamed },
+      ...{ status: 400, received: unnamed },
     },
     {
       ...{
@@ -329,7 +329,7 @@ describe("responses of kube-apiserver 1.36.4", () => {
         type: APPLY,
         body: config,
       },
-      ...{ status: 400, said: unnamed.replace("stored", "new") },
+      ...{ status: 400, received: unnamed.replace("stored", "new") },
     },
     {
       ...{ what: "apply of a stored object without a name", path: `${stored}?fieldManager=x`, type: APPLY },
@@ -337,39 +337,39 @@ describe("responses of kube-apiserver 1.36.4", () => {
     },
     {
       ...{ what: "apply of another kind", path: `${gadgets}/a?fieldManager=x`, type: APPLY, body: another },
-      ...{ status: 400, said: "invalid object type: answers.example/v1, Kind=Gizmo" },
+      ...{ status: 400, received: "invalid object type: answers.example/v1, Kind=Gizmo" },
     },
     {
       ...{ what: "apply of another group", path: `${gadgets}/a?fieldManager=x`, type: APPLY },
       ...{
         body: { ...config, metadata: { name: "a" } },
         status: 400,
-        said: "invalid object type: /v1, Kind=ConfigMap",
+        received: "invalid object type: /v1, Kind=ConfigMap",
       },
     },
     {
       ...{ what: "a JSON patch of a number", path: stored, type: PATCH, body: [1], status: 400 },
-      said: notOperation("number into Go value of type handlers.jsonPatchOp"),
+      received: notOperation("number into Go value of type handlers.jsonPatchOp"),
     },
     {
       ...{ what: "a JSON patch whose op is a number", path: stored, type: PATCH, body: [{ op: 1 }], status: 400 },
-      said: notOperation("number into Go struct field jsonPatchOp.op of type string"),
+      received: notOperation("number into Go struct field jsonPatchOp.op of type string"),
     },
     {
       ...{ what: "a JSON patch that is no list", path: stored, type: PATCH, body: {}, status: 400 },
-      said: notOperation("object into Go value of type []handlers.jsonPatchOp"),
+      received: notOperation("object into Go value of type []handlers.jsonPatchOp"),
     },
     {
       ...{ what: "a JSON patch of null", path: stored, type: PATCH, body: [null], status: 422 },
-      said: "the server rejected our request due to an error in our request",
+      received: "the server rejected our request due to an error in our request",
     },
     {
       ...{ what: "a JSON patch of what is not there", path: `${maps}/none`, type: PATCH, body: [1] },
-      ...{ status: 404, said: 'configmaps "none" not found' },
+      ...{ status: 404, received: 'configmaps "none" not found' },
     },
   ]
 
-  it.each(cases)("$what", async ({ path, body, type, status, said = "" }) => {
+  it.each(cases)("$what", async ({ path, body, type, status, received: said = "" }) => {
     const answer = await admin(type === undefined ? "PUT" : "PATCH", path, body, type ?? "application/json")
     expect([answer.status, answer.status < 300 ? "" : message(answer)]).toEqual([status, said])
   })

@@ -81,20 +81,20 @@ function checkAnswers(written: string, sets: Sets): Checked {
   const proved = all.map((answer, at) =>
     within(`answer ${at}: `, () => {
       const read = new Answer(answer, sets, settings)
-      const said = read.check()
+      const claim = read.check()
       for (const one of read.workloads) assumed.add(`workload: ${canonical(one)}`)
-      return said
+      return claim
     }),
   )
   return { proved, assumed: [...assumed] }
 }
 
-function checkDigests(said: ReadonlyMap<string, string>, set: readonly Policy[]): void {
+function checkDigests(claim: ReadonlyMap<string, string>, set: readonly Policy[]): void {
   const names = new Map(set.map(({ kind, namespace, name, digest }) => [`${kind} ${namespace}/${name}`, digest]))
   if (names.size < set.length) throw new Invalid("two policies have the same name")
-  for (const name of new Set([...said.keys(), ...names.keys()])) {
-    if (!said.has(name)) throw new Invalid(`${name} was not there when it was proved`)
-    if (said.get(name) !== names.get(name))
+  for (const name of new Set([...claim.keys(), ...names.keys()])) {
+    if (!claim.has(name)) throw new Invalid(`${name} was not there when it was proved`)
+    if (claim.get(name) !== names.get(name))
       throw new Invalid(`${name} is ${names.has(name) ? "not the one that was proved" : "not there"}`)
   }
 }
@@ -176,12 +176,12 @@ class Answer {
 
   /** Returns the checked statement in words. */
   check(): string {
-    const said = this.#said()
+    const claim = this.#claim()
     for (const unused of this.#proofs.keys()) throw new Invalid(`the proof \`${unused}\` is of nothing that is claimed`)
-    return `${this.#workloads.map(({ namespace, name }) => `${namespace}/${name}`).join(", ")}: ${said}`
+    return `${this.#workloads.map(({ namespace, name }) => `${namespace}/${name}`).join(", ")}: ${claim}`
   }
 
-  #said(): string {
+  #claim(): string {
     const { kind } = this.#answer
     if (kind === "compare") {
       if (this.sets.length !== 2) throw new Invalid("a comparison is of two sets")
@@ -199,8 +199,8 @@ class Answer {
       case "suggested": {
         const others = set.filter(one => actionOf(one) !== "ALLOW")
         const changed = [set, [...others, this.#suggested()]]
-        const said = this.#compared(changed, this.#answer.changes, "allow")
-        return `with ${this.#name()} instead of the present ALLOW policies, ${said}`
+        const claim = this.#compared(changed, this.#answer.changes, "allow")
+        return `with ${this.#name()} instead of the present ALLOW policies, ${claim}`
       }
       default: {
         const tokens = set.filter(one => one.kind === "RequestAuthentication")
@@ -337,7 +337,7 @@ class Answer {
       const good = holds === "always" && hasToken(frame) ? [stages[0]?.good ?? []] : []
       return region && { needs: [[region], ...good], bans: [] }
     }
-    const said = `${holds} ${canonical(name)} of ${invariant.namespace}/${invariant.name}`
+    const claim = `${holds} ${canonical(name)} of ${invariant.namespace}/${invariant.name}`
     if (broken !== undefined) {
       const { outcome, request } = fields(broken, "broken", ["outcome", "request"])
       const { shown, round } = this.#shown(request)
@@ -345,7 +345,7 @@ class Answer {
       if (!wrong.some(one => one === outcome) || asked === undefined || !shown.solves(asked))
         throw new Invalid("such a request does not break it")
       this.#comesTo(shown, round, 0, outcome)
-      return `${said} is broken`
+      return `${claim} is broken`
     }
     for (const round of this.#rounds()) {
       const asked = askedIn(round)
@@ -353,7 +353,7 @@ class Answer {
         for (const [i, problem] of problemsOf(round.stages[0] as Stages, outcome).entries()) // one side
           this.#refuted(`${outcome} ${i}`, joined(asked as Problem, problem), round)
     }
-    return `${said} holds`
+    return `${claim} holds`
   }
 
   /**

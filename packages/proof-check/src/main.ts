@@ -60,8 +60,8 @@ function main(): number {
   if (statSync(certificate).size > MAX_BYTES) throw new Invalid("the certificate is larger than 256 MiB")
   const sets = paths.map(path => policiesIn(path ?? "", values.namespace))
   const { proved, assumed } = checkCertificate(readFileSync(certificate, "utf8"), sets)
-  for (const said of proved) print(said)
-  for (const said of assumed) print(`assumed of the ${said}`)
+  for (const line of proved) print(line)
+  for (const line of assumed) print(`assumed of the ${line}`)
   console.log("valid")
   return 0
 }

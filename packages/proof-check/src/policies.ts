@@ -104,8 +104,8 @@ export const actionOf = ({ kind, spec }: Policy): unknown =>
   kind === "AuthorizationPolicy" ? (spec.action ?? "ALLOW") : undefined
 
 function isShadow({ kind, annotations, spec }: Policy, { dryRun }: Mesh): boolean {
-  const said = pairs(annotations, "annotations").find(([name]) => name === dryRun)?.[1] ?? ""
-  const isDry = kind === "AuthorizationPolicy" && ["1", "t", "T", "TRUE", "true", "True"].includes(said)
+  const value = pairs(annotations, "annotations").find(([name]) => name === dryRun)?.[1] ?? ""
+  const isDry = kind === "AuthorizationPolicy" && ["1", "t", "T", "TRUE", "true", "True"].includes(value)
   return spec.enforcement === "Shadow" || isDry
 }
 

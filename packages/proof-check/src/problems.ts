@@ -61,8 +61,8 @@ export function framesOf(sides: readonly Side[]): readonly Frame[] {
   const rules = sides.flatMap(({ tokens }) => tokens)
   const places = new Map<string, string>()
   for (const place of [...new Set(rules.flatMap(({ locations }) => locations))].sort()) {
-    const lookers = rules.map(rule => looksAt(rule, place)).join()
-    if (!places.has(lookers)) places.set(lookers, place)
+    const readers = rules.map(rule => looksAt(rule, place)).join()
+    if (!places.has(readers)) places.set(readers, place)
   }
   const tokens = ["none", ...places.values(), ...(places.size > 0 ? ["preflight"] : [])]
   const kinds = [...tokens.map(token => ({ http: true, token })), { http: false, token: "none" }]

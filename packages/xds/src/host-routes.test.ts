@@ -81,9 +81,12 @@ describe("a traffic setting", () => {
       { routes: [], clusters: { [V1]: { outlierDetection: { baseEjectionMs: 3_600_001 } } } },
     ],
     ["an unknown balancer", { routes: [], clusters: { [V1]: { loadBalancer: "HASH" } } }],
-  ])("is rejected with %s", (_, said) => {
+  ])("is rejected with %s", (_, received) => {
     const { routes: json } = fromBinary(HostRoutesSchema, encodeHostRoutes(GOOD))
-    const bytes = toBinary(HostRoutesSchema, create(HostRoutesSchema, { routes: json, traffic: JSON.stringify(said) }))
+    const bytes = toBinary(
+      HostRoutesSchema,
+      create(HostRoutesSchema, { routes: json, traffic: JSON.stringify(received) }),
+    )
     expect(() => decodeHostRoutes(bytes)).toThrow(MalformedResource)
   })
 })

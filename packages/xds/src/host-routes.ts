@@ -126,8 +126,8 @@ const hostRoutes = object<Omit<HostRoutesSpec, "protocol">>({
 export function encodeHostRoutes({ protocol, ...spec }: HostRoutesSpec): Uint8Array {
   const others: { [address: string]: readonly string[] } = {}
   const traffic: { [name: string]: ClusterTraffic } = {}
-  const clusters = spec.clusters.map(({ traffic: said, ...cluster }) => {
-    if (said !== undefined) traffic[cluster.name] = said
+  const clusters = spec.clusters.map(({ traffic: settings, ...cluster }) => {
+    if (settings !== undefined) traffic[cluster.name] = settings
     return {
       ...cluster,
       endpoints: cluster.endpoints.map(({ otherAddresses, ...endpoint }) => {

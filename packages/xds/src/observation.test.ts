@@ -40,14 +40,14 @@ async function rig(observations?: ObservationSink) {
   const server = await serverRig(observations === undefined ? {} : { observations })
   server.source.set(TYPE, "a", "1")
   const asked: Inquiry[] = []
-  const said: ((observation: Observation) => boolean)[] = []
+  const resultOf: ((observation: Observation) => boolean)[] = []
   let closed = 0
   const each = clientRig({
     address: server.address,
     bundle: server.authority.bundle,
     observations: {
       open: say => {
-        said.push(say)
+        resultOf.push(say)
         return { onInquiry: inquiry => void asked.push(inquiry), closed: () => void closed++ }
       },
     },
@@ -58,38 +58,43 @@ async function rig(observations?: ObservationSink) {
   )
   each.client.start()
   await until(() => expect(each.held.get("a")).toBe("1"))
-  return { server, each, asked, said, closed: () => closed }
+  return { server, each, asked, resultOf, closed: () => closed }
 }
 
 describe("the stream of observations", () => {
   it("carries observations and inquiries, and ends with the connection", async () => {
-    const heard: Observation[] = []
+    const received: Observation[] = []
     let ended = 0
-    const { said, asked, each, closed } = await rig({
+    const {
+      resultOf: result,
+      asked,
+      each,
+      closed,
+    } = await rig({
       open: (caller, nodeId, ask) => {
         expect([caller.pod, nodeId]).toEqual(["orders-1", "shop/orders-1"])
         ask({ kind: "follow", on: true })
-        return { onObservation: observation => void heard.push(observation), closed: () => void ended++ }
+        return { onObservation: observation => void received.push(observation), closed: () => void ended++ }
       },
     })
     await until(() => expect(asked).toEqual([{ kind: "follow", on: true }]))
-    said[0]?.(BATCH)
-    await until(() => expect(heard).toEqual([BATCH]))
+    result[0]?.(BATCH)
+    await until(() => expect(received).toEqual([BATCH]))
     each.client.close()
     await until(() => expect([ended, closed()]).toEqual([1, 1]))
   })
 
   it("is reopened at once with the next connection", async () => {
     let opened = 0
-    const { each, said } = await rig({
+    const { each, resultOf: received } = await rig({
       open: () => {
         opened += 1
         return { onObservation: () => undefined, closed: () => undefined }
       },
     })
-    await until(() => expect([opened, said.length]).toEqual([1, 1]))
+    await until(() => expect([opened, received.length]).toEqual([1, 1]))
     each.client.refreshMetadata()
-    await until(() => expect([opened, said.length]).toEqual([2, 2]))
+    await until(() => expect([opened, received.length]).toEqual([2, 2]))
   })
 
   it("is rejected for callers that may not report for the workload, without affecting their configuration", async () => {
@@ -116,14 +121,14 @@ describe("the stream of observations", () => {
   })
 
   it("ends for a proxy that sends a malformed observation", async () => {
-    const heard: Observation[] = []
-    const { said, closed } = await rig({
-      open: () => ({ onObservation: one => void heard.push(one), closed: () => undefined }),
+    const received: Observation[] = []
+    const { resultOf: result, closed } = await rig({
+      open: () => ({ onObservation: one => void received.push(one), closed: () => undefined }),
     })
-    await until(() => expect(said).toHaveLength(1))
-    said[0]?.({ ...BATCH, sequence: -1 })
+    await until(() => expect(result).toHaveLength(1))
+    result[0]?.({ ...BATCH, sequence: -1 })
     await until(() => expect(closed()).toBe(1))
-    expect(heard).toEqual([])
+    expect(received).toEqual([])
   })
 })
 

@@ -50,7 +50,7 @@ function* outwards(node: AxNode, byId: ReadonlyMap<string, AxNode>): IterableIte
 }
 
 /** What is missing for screen readers; empty for a correct page. */
-export async function unheard(page: Page): Promise<readonly string[]> {
+export async function unreported(page: Page): Promise<readonly string[]> {
   const nodes = await treeOf(page)
   const byId = new Map(nodes.map(node => [node.nodeId, node]))
   const shown = nodes.filter(({ ignored }) => !ignored)

@@ -29,10 +29,10 @@ export async function startWhenAsked<T>(
   }
   try {
     const { started, where } = await start()
-    tell(folder, name, { where })
+    notify(folder, name, { where })
     return started
   } catch (error) {
-    tell(folder, name, { failure: String(error) })
+    notify(folder, name, { failure: String(error) })
     return undefined
   }
 }
@@ -47,7 +47,7 @@ export async function whatRuns(folder: string, name: string): Promise<string> {
   return what.where
 }
 
-function tell(folder: string, name: string, what: WhatRuns): void {
+function notify(folder: string, name: string, what: WhatRuns): void {
   const answer = answered(folder, name)
   writeFileSync(`${answer}.part`, JSON.stringify(what))
   renameSync(`${answer}.part`, answer)

@@ -68,12 +68,16 @@ it("shows what a pull request changes at a gateway and at a waypoint", () => {
   expect(code).toBe(5)
   const { result, changes, read } = JSON.parse(out)
   expect({ result, skipped: read.skipped }).toEqual({ result: "different", skipped: [] })
-  const told = changes.map(({ workload, direction, region }: Record<string, string>) => [workload, direction, region])
-  expect(new Set(told.map(([workload]: string[]) => workload))).toEqual(
+  const received = changes.map(({ workload, direction, region }: Record<string, string>) => [
+    workload,
+    direction,
+    region,
+  ])
+  expect(new Set(received.map(([workload]: string[]) => workload))).toEqual(
     new Set(["edge/public-istio", "till/waypoint:orders"]),
   )
   expect(
-    told.filter(([, direction]: string[]) => direction === "allow").map(([, , region]: string[]) => region),
+    received.filter(([, direction]: string[]) => direction === "allow").map(([, , region]: string[]) => region),
   ).toEqual(["/b from any caller", "/b from any caller"])
 })
 

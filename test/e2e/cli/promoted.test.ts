@@ -25,8 +25,8 @@ afterAll(() => mesh.close())
 /** What a user sees: both outputs and the exit code. */
 async function typed(args: readonly string[], kubeconfig = mesh.control.kubeconfig): Promise<string> {
   const { code, out, err } = await merlonctl(args, kubeconfig)
-  const told = err === "" ? "" : `--- on standard error:\n${err}`
-  const all = `$ merlonctl ${args.join(" ")}\n${out}${told}--- exit code ${code}\n`
+  const received = err === "" ? "" : `--- on standard error:\n${err}`
+  const all = `$ merlonctl ${args.join(" ")}\n${out}${received}--- exit code ${code}\n`
   return all.replaceAll(/port \d+ of the workload/g, "port PORT of the workload")
 }
 
@@ -102,20 +102,20 @@ describe("describe workload, with permissions in one namespace only", () => {
     const viewer = await user("viewer", "view")
     const { code, out } = await merlonctl(["describe", "workload", "web", "-n", "foo", "-o", "json"], viewer)
     expect(code).toBe(0)
-    const told = JSON.parse(out)
-    expect(told).toMatchObject({
+    const received = JSON.parse(out)
+    expect(received).toMatchObject({
       name: "foo/web",
       identity: "spiffe://cluster.local/ns/foo/sa/web",
       pods: [{ name: "web", proxy: { behind: 0 } }],
       calls: [],
     })
-    const used = new Map<string, unknown>(told.policies.map((one: Described) => [one.policy, one.uses?.[0]?.field]))
+    const used = new Map<string, unknown>(received.policies.map((one: Described) => [one.policy, one.uses?.[0]?.field]))
     // Users may know that a policy of the root namespace that applies to them is enforced, but not how it is used.
     expect(used.has("merlon-system/root")).toBe(true)
     expect(used.get("merlon-system/root")).toBeUndefined()
     expect(used.get("foo/no-admin")).toBe("spec.rules[0]")
     // A proof without the policies of the root namespace would be wrong.
-    expect(told.callers).toMatchObject({ missing: expect.stringMatching(/forbidden/) })
+    expect(received.callers).toMatchObject({ missing: expect.stringMatching(/forbidden/) })
     const text = (await merlonctl(["describe", "workload", "web", "-n", "foo"], viewer)).out
     expect(text).toMatch(/forbidden/)
     expect(text).not.toContain("(proved)")

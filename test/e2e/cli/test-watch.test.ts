@@ -34,19 +34,19 @@ it("runs again on changes, survives unreadable files, and stops on a signal", as
   const child = spawn(process.execPath, ["packages/cli/bin/merlonctl.js", "test", tests, "--watch", "--junit", junit], {
     stdio: ["ignore", "pipe", "pipe"],
   })
-  let [out, told] = ["", ""]
+  let [out, received] = ["", ""]
   child.stdout.on("data", chunk => {
     out += chunk
   })
   child.stderr.on("data", chunk => {
-    told += chunk
+    received += chunk
   })
   const ended = new Promise<number | null>(resolve => child.once("close", resolve))
-  const waits = (): number => told.split("waiting for changes").length - 1
+  const waits = (): number => received.split("waiting for changes").length - 1
   /** Waits for a complete run after `before` earlier ones. */
   const run = (before: number, seen: RegExp): Promise<void> =>
     vi.waitFor(() => {
-      expect(`${out}\n${told}`).toMatch(seen)
+      expect(`${out}\n${received}`).toMatch(seen)
       expect(waits()).toBeGreaterThan(before)
     }, POLL)
 
@@ -64,7 +64,7 @@ it("runs again on changes, survives unreadable files, and stops on a signal", as
   before = waits()
   writeFileSync(join(folder, "new"), policy("nothing: is"))
   renameSync(join(folder, "new"), join(folder, "readers.yaml"))
-  await vi.waitFor(() => expect(told.split("nothing: is").length).toBeGreaterThan(1), POLL)
+  await vi.waitFor(() => expect(received.split("nothing: is").length).toBeGreaterThan(1), POLL)
 
   writeFileSync(join(folder, "readers.yaml"), policy("GET"))
   mkdirSync(join(tests, "deep"))

@@ -39,7 +39,7 @@ import { feedPolicies } from "../../../packages/control/src/policies/policies-fe
 import { StoredPolicies } from "../../../packages/control/src/policies/stored-policies.js"
 import { Registry } from "../../../packages/control/src/registry/registry.js"
 import { feedRegistry } from "../../../packages/control/src/registry/registry-feed.js"
-import { HandKeySets } from "../../../packages/control/src/snapshot/testing/hand-driven.js"
+import { ManualKeySets } from "../../../packages/control/src/snapshot/testing/manual-sources.js"
 import { WorkloadViews } from "../../../packages/control/src/snapshot/workload-views.js"
 import { type TestCluster, testCluster } from "./support/test-cluster.js"
 
@@ -116,7 +116,7 @@ beforeAll(async () => {
     onChange: () => () => {},
   }
   const policies = new StoredPolicies({ names, onInvalid: ({ key }) => expect.unreachable(key) })
-  const views = new WorkloadViews({ mesh, policies, directory: registry, keySets: new HandKeySets(), trust })
+  const views = new WorkloadViews({ mesh, policies, directory: registry, keySets: new ManualKeySets(), trust })
   const fed = feedRegistry(registry, { pods, services: reflect(SERVICES) })
   const sources = {
     RequestAuthentication: reflect(types.RequestAuthentication),

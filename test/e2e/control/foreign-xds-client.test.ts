@@ -78,7 +78,7 @@ function start(
   return ForeignClient.start({ target, controlPort: control.port, credentials, security })
 }
 
-async function asking(calls: number, headers?: { readonly [name: string]: string }): Promise<Counts> {
+async function pending(calls: number, headers?: { readonly [name: string]: string }): Promise<Counts> {
   if (client === undefined) throw new TypeError("no client")
   return client.ask(calls, headers)
 }
@@ -92,12 +92,12 @@ describe("a foreign gRPC client in plaintext", () => {
 
   it("follows weights, and their changes on the open channel", async () => {
     client = await start("plain")
-    await expect.poll(() => asking(20)).toEqual({ v1: 20 })
+    await expect.poll(() => pending(20)).toEqual({ v1: 20 })
     await route(0, 100)
-    await expect.poll(() => asking(20)).toEqual({ v2: 20 })
+    await expect.poll(() => pending(20)).toEqual({ v2: 20 })
     await route(90, 10)
-    await expect.poll(async () => (await asking(20)).v1 ?? 0).toBeGreaterThan(0)
-    const { v1 = 0, v2 = 0 } = await asking(1_000)
+    await expect.poll(async () => (await pending(20)).v1 ?? 0).toBeGreaterThan(0)
+    const { v1 = 0, v2 = 0 } = await pending(1_000)
     expect(v1 + v2).toBe(1_000)
     // Within five standard deviations of a fair split.
     expect(v1).toBeGreaterThan(850)
@@ -114,17 +114,17 @@ describe("a foreign gRPC client in plaintext", () => {
       ],
     })
     client = await start("plain")
-    await expect.poll(() => asking(10, { "x-canary": "true" })).toEqual({ v2: 10 })
-    expect(await asking(10, { "x-canary": "trueish" })).toEqual({ v1: 10 })
-    expect(await asking(10)).toEqual({ v1: 10 })
+    await expect.poll(() => pending(10, { "x-canary": "true" })).toEqual({ v2: 10 })
+    expect(await pending(10, { "x-canary": "trueish" })).toEqual({ v1: 10 })
+    expect(await pending(10)).toEqual({ v1: 10 })
   })
 
   it("calls the ready Pods of a Service without a MeshService", async () => {
     await control.delete("MeshService", "app", "web")
     client = await start("plain", "xds:///web.app:80")
-    await expect.poll(async () => Object.keys(await asking(20)).sort()).toEqual(["v1", "v2"])
+    await expect.poll(async () => Object.keys(await pending(20)).sort()).toEqual(["v1", "v2"])
     await control.apply(pod("v1", servers[0]?.port ?? 0, false))
-    await expect.poll(() => asking(20)).toEqual({ v2: 20 })
+    await expect.poll(() => pending(20)).toEqual({ v2: 20 })
   })
 })
 
@@ -142,7 +142,7 @@ describe("a foreign gRPC client under DUBBO_MUTUAL", () => {
     await serve("v1", mutual(control.credentialsOf("app", "web")))
     await serve("v2", mutual(control.credentialsOf("app", "web")))
     client = await start("xds")
-    await expect.poll(async () => Object.keys(await asking(40)).sort()).toEqual(["v1", "v2"])
+    await expect.poll(async () => Object.keys(await pending(40)).sort()).toEqual(["v1", "v2"])
   })
 
   it("does not trust a server of the mesh with another identity", async () => {
@@ -150,10 +150,10 @@ describe("a foreign gRPC client under DUBBO_MUTUAL", () => {
     await serve("v2", mutual(control.credentialsOf("app", "intruder")))
     await route(100, 0)
     client = await start("xds")
-    await expect.poll(() => asking(5)).toEqual({ v1: 5 })
+    await expect.poll(() => pending(5)).toEqual({ v1: 5 })
     await route(0, 100)
     await expect
-      .poll(async () => Object.keys(await asking(5)).join())
+      .poll(async () => Object.keys(await pending(5)).join())
       .toMatch(/^error: .*No matching subject alternative name/)
   })
 })

@@ -170,7 +170,7 @@ describe("a control plane that cannot start", () => {
     const ports = ["--mesh-port", "--webhook-port", "--health-port", "--api-port"].flatMap(flag => [flag, "0"])
     const args = [...SERVE, "--data", data, "--log-level", "fatal", ...ports]
     const first = new Program(args)
-    await first.said(/^proxies/m)
+    await first.printed(/^proxies/m)
     const second = new Program(args)
     expect(await second.exit()).toBe(1)
     expect(second.stderr).toMatch(/^merlond: .*\n$/)

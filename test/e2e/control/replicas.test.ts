@@ -264,7 +264,7 @@ function fromOutside(
 ): Promise<{ readonly status: number; readonly body: string }> {
   return new Promise((resolve, reject) => {
     const options = { host, port, path: "/v1/proxies", agent: false, rejectUnauthorized: false, ...certificate }
-    const asking = request(options, response => {
+    const pending = request(options, response => {
       let body = ""
       response.on("data", chunk => {
         body += chunk
@@ -272,8 +272,8 @@ function fromOutside(
       response.on("end", () => resolve({ status: response.statusCode ?? 0, body }))
       response.on("error", reject)
     })
-    asking.on("error", reject)
-    asking.end()
+    pending.on("error", reject)
+    pending.end()
   })
 }
 

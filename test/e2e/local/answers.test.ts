@@ -86,9 +86,9 @@ spec:
   expect(denied.status).toBe(403)
   // A proxy that times out, as on a busy machine, is queried again.
   const explained = await vi.waitFor(async () => {
-    const said = await mesh.run("explain", id)
-    expect(said.stdout).toContain("denied: 403 GET /headers")
-    return said
+    const result = await mesh.run("explain", id)
+    expect(result.stdout).toContain("denied: 403 GET /headers")
+    return result
   }, POLL)
   expect(explained).toMatchObject({ code: 5 })
   expect(explained.stdout).toContain("rule 0: ✗ to[0].operation.paths wants /status/*; the request has /headers")

@@ -16,7 +16,7 @@ export function command(
   program: string,
   args: readonly string[],
   input: string | Promise<string> = "",
-  heard: (piece: string) => void = () => undefined,
+  onOutput: (piece: string) => void = () => undefined,
 ): Promise<Ended> {
   const [first = "", ...before] = inject("inside")
   const env = { ...process.env, KUBECONFIG: inject("kubeconfig") }
@@ -25,7 +25,7 @@ export function command(
     const child = execFile(first, [...before, program, ...args], options, (error, out, err) =>
       resolve({ code: typeof error?.code === "number" ? error.code : error === null ? 0 : 1, out, err }),
     )
-    child.stdout?.on("data", heard)
+    child.stdout?.on("data", onOutput)
     void Promise.resolve(input).then(text => child.stdin?.end(text))
   })
 }
@@ -33,8 +33,8 @@ export function command(
 export const tryKubectl = (
   args: readonly string[],
   input: string | Promise<string> = "",
-  heard?: (piece: string) => void,
-): Promise<Ended> => command(inject("kubectl"), args, input, heard)
+  onOutput?: (piece: string) => void,
+): Promise<Ended> => command(inject("kubectl"), args, input, onOutput)
 
 /** Returns the output; throws with the program's error output if it fails. */
 export async function kubectl(...args: string[]): Promise<string> {

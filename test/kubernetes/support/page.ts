@@ -21,15 +21,15 @@ export async function walkPage(...folders: readonly string[]): Promise<void> {
     KUBECONFIG: inject("kubeconfig"),
     PATH: [...folders, dirname(inject("kubectl")), process.env.PATH].join(delimiter),
   }
-  const { out, said } = await new Promise<{ out: string; said: string }>(resolve => {
+  const { out, output } = await new Promise<{ out: string; output: string }>(resolve => {
     execFile(first, [...before, "bash", "-e", "-c", script], { env }, (error, out, err) =>
-      resolve({ out, said: `${out}${err}${error === null ? "" : error.message}` }),
+      resolve({ out, output: `${out}${err}${error === null ? "" : error.message}` }),
     )
   })
   let rest = out
   for (const { line, next } of commands) {
     const [printed = "", ...others] = rest.split(`${mark(line)}\n`)
-    expect(others.length, `the block at line ${line} ends:\n${said}`).toBeGreaterThan(0)
+    expect(others.length, `the block at line ${line} ends:\n${output}`).toBeGreaterThan(0)
     rest = others.join(`${mark(line)}\n`)
     if (next?.language === "text") expect(printed, `line ${line}`).toBe(next.text)
   }

@@ -65,9 +65,9 @@ export function authorization(mission: () => Mission): void {
 
       it("reports its effect on the resource", async () => {
         const { status } = await mission().get(KIND, "require-jwt", "foo")
-        const said = (wanted: string) => status?.conditions?.find(({ type }) => type === wanted)?.message
-        expect(said("Accepted")).toMatch(/request\.auth\.claims\[groups\].*on 1 workload in `foo`/)
-        expect(said("Enforced")).toBe("enforced by 1 of 1 proxy at generation 2")
+        const resultOf = (wanted: string) => status?.conditions?.find(({ type }) => type === wanted)?.message
+        expect(resultOf("Accepted")).toMatch(/request\.auth\.claims\[groups\].*on 1 workload in `foo`/)
+        expect(resultOf("Enforced")).toBe("enforced by 1 of 1 proxy at generation 2")
       })
     })
 

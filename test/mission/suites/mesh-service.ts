@@ -71,7 +71,7 @@ export function meshService(mission: () => Mission): void {
 
     it("a weight change takes effect in a running client", async () => {
       const client = mission().runningXclient("--listen", "127.0.0.1:0")
-      const [, address] = await client.said(/listening on (\S+)/)
+      const [, address] = await client.printed(/listening on (\S+)/)
       const proxy = { PATH: process.env.PATH ?? "", http_proxy: `http://${address}` }
       expect(await greetings(proxy)).toEqual({ v1: 5, v2: 5 })
       await split(10, 90)

@@ -31,7 +31,7 @@ export function outages(of: () => Mission): void {
 
     beforeAll(async () => {
       const running = mission.runningXclient("--listen", "127.0.0.1:0")
-      client = (await running.said(/listening on (\S+)/))[1] ?? ""
+      client = (await running.printed(/listening on (\S+)/))[1] ?? ""
       expect(await callsThrough(client)).toEqual({ v1: 5, v2: 5 })
       outage = new Outage(CONTROL_PLANE)
       await outage.begun()

@@ -42,7 +42,7 @@ export function requestAuthentication(mission: () => Mission): void {
     beforeAll(async () => {
       succeeded(await mission().merlonctl(["jwt", "keygen", "--out", folder]))
       issuer = new Running(process.execPath, ["samples/dist/issuer.js", "--port", "0"], { JWKS: keySet })
-      const [, address] = await issuer.said(/listens on (\S+)/)
+      const [, address] = await issuer.printed(/listens on (\S+)/)
       const spec = {
         selector: { matchLabels: { app: "httpbin" } },
         jwtRules: [{ issuer: ISSUER, jwksUri: `${address}/jwks.json` }],

@@ -48,7 +48,7 @@ export class Running {
   }
 
   /** Resolves when the output matches; rejects if the program ends without. */
-  said(pattern: RegExp): Promise<RegExpExecArray> {
+  printed(pattern: RegExp): Promise<RegExpExecArray> {
     return new Promise((resolve, reject) => {
       const check = (): void => {
         const match = pattern.exec(this.text)

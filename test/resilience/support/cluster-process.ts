@@ -53,8 +53,8 @@ export class ClusterProcess {
   }
 
   async serve(order: Order): Promise<void> {
-    const said = await this.#say(JSON.stringify(order))
-    const { url, kubeconfig } = JSON.parse(said) as { url: string; kubeconfig: string }
+    const result = await this.#say(JSON.stringify(order))
+    const { url, kubeconfig } = JSON.parse(result) as { url: string; kubeconfig: string }
     this.url = url
     this.#agent = new Agent({ keepAlive: true, ...credentials(kubeconfig) })
   }

@@ -38,7 +38,7 @@ export class EtcdMachine {
   }
 
   async run(): Promise<void> {
-    await this.launch().said(/^proxies\s+:(\d+)/m)
+    await this.launch().printed(/^proxies\s+:(\d+)/m)
   }
 
   launch(): Program {
@@ -53,7 +53,7 @@ export class EtcdMachine {
     return this.#program
   }
 
-  get said(): string {
+  get output(): string {
     return this.#program?.stderr ?? ""
   }
 

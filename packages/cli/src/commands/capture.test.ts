@@ -35,9 +35,9 @@ it("runs iptables for both families without nft", async () => {
     program(name, `echo ${name} "$@" >> ${log}\ncase "$*" in *" -C "*) exit 1;; esac`)
   }
   expect(await run()).toBe("captured by iptables: 8080 → 15080")
-  const said = readFileSync(log, "utf8")
-  expect(said).toContain("iptables -w -t nat -A MERLON_CAPTURE -p tcp --dport 8080 -j REDIRECT --to-ports 15080")
-  expect(said).toContain("ip6tables -w -t filter -A INPUT -p tcp ! -i lo -j MERLON_CAPTURE")
+  const result = readFileSync(log, "utf8")
+  expect(result).toContain("iptables -w -t nat -A MERLON_CAPTURE -p tcp --dport 8080 -j REDIRECT --to-ports 15080")
+  expect(result).toContain("ip6tables -w -t filter -A INPUT -p tcp ! -i lo -j MERLON_CAPTURE")
   expect(iptablesRules(MAP, { mesh: "merlon" })).toContain("set -e")
 })
 

@@ -26,9 +26,9 @@ it("waits until the application has closed its ports", async () => {
 it("notifies the xserver of this state folder, and not one that starts later", async () => {
   const folder = mkdtempSync(join(tmpdir(), "merlon-drain-"))
   const state = join(folder, "state")
-  const told = new Promise<void>(resolve => awaitDrainRequest(state, resolve))
+  const received = new Promise<void>(resolve => awaitDrainRequest(state, resolve))
   await drainCommand().parseAsync(["--state", state], { from: "user" })
-  await told
+  await received
   expect(readdirSync(state)).toHaveLength(1)
   awaitDrainRequest(state, () => expect.fail("nobody has asked"))
   expect(readdirSync(state)).toEqual([])

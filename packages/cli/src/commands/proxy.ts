@@ -5,7 +5,7 @@
 
 import type { Socket } from "node:net"
 import { type Destination, type Libc, loadLibc } from "@merlon/wire/native"
-import { CapturedProxy, KeptRoutes, OutboundPolicy, OutboundProxy, WorkloadCalls } from "@merlon/xclient"
+import { CapturedProxy, OutboundPolicy, OutboundProxy, SavedRoutes, WorkloadCalls } from "@merlon/xclient"
 import { isOwnUser } from "@merlon/xds/runtime"
 import { Command, Option } from "commander"
 import { type Address, loopback, whole } from "../arguments.js"
@@ -63,16 +63,16 @@ function callsOf(flags: Flags, libc: Libc | undefined): MakeCalls {
       observer,
       log: logger,
       credentials: () => source().credentials,
-      resubscribe: () => source().resubscribe(calls.book.subscription.typeUrl),
+      resubscribe: () => source().resubscribe(calls.knownRoutes.subscription.typeUrl),
       policy: new OutboundPolicy(),
     })
-    const { book, outbound, requests } = calls
+    const { knownRoutes, outbound, requests } = calls
     const listeners: CallListener[] = []
     if (port !== undefined && libc !== undefined) {
       const destinationOf = (socket: Socket) => originalDestination(socket, libc)
       const isControlPlaneAway = () => source().isControlPlaneAway
       const captured = new CapturedProxy({
-        ...{ book, outbound, requests, destinationOf, isControlPlaneAway, observer },
+        ...{ knownRoutes, outbound, requests, destinationOf, isControlPlaneAway, observer },
         log: logger,
       })
       listeners.push({ listen: () => captured.listen(port), close: () => captured.close() })
@@ -80,19 +80,19 @@ function callsOf(flags: Flags, libc: Libc | undefined): MakeCalls {
     if (httpProxy !== undefined) {
       // Other users of the machine can connect to loopback too, and must not call under the identity of the workload.
       const explicit = new OutboundProxy({
-        ...{ book, outbound, requests, mesh, allowExternal: true, log: logger, observer },
+        ...{ knownRoutes, outbound, requests, mesh, allowExternal: true, log: logger, observer },
         mayCall: isOwnUser,
       })
       listeners.push({ listen: () => explicit.listen(httpProxy), close: () => explicit.close() })
     }
-    let kept: KeptRoutes | undefined
+    let kept: SavedRoutes | undefined
     return {
-      subscriptions: [book.subscription],
+      subscriptions: [knownRoutes.subscription],
       taken: port === undefined ? "http_proxy" : "captured",
       destinations: () => observer.destinations(),
       metrics: () => observer.metrics(),
       start: async () => {
-        if (bootstrap.state !== undefined) kept = new KeptRoutes(book, bootstrap.state, logger)
+        if (bootstrap.state !== undefined) kept = new SavedRoutes(knownRoutes, bootstrap.state, logger)
         for (const listener of listeners) await listener.listen()
         logger.info({ outbound: port, httpProxy }, "taking the calls of the workload")
       },

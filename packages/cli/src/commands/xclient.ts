@@ -179,12 +179,12 @@ async function serveProxy(
     )
   }
   const member = new MeshMember({ bootstrap, log })
-  const { book, outbound, requests } = member
+  const { knownRoutes, outbound, requests } = member
   const { mesh } = bootstrap.names
   // The owner of a connection from another machine cannot be looked up here.
   const isOpen = flags.allowOtherUsers === true || !LOOPBACK.test(listen.host)
   const proxy = new OutboundProxy({
-    ...{ book, outbound, requests, mesh, allowExternal: flags.allowExternal === true, log },
+    ...{ knownRoutes, outbound, requests, mesh, allowExternal: flags.allowExternal === true, log },
     ...(!isOpen && { mayCall: isOwnUser }),
   })
   const { address: host, port: opened } = await proxy.listen(listen)

@@ -40,7 +40,7 @@ export async function withSession<T>(flags: ClusterFlags, work: (session: Sessio
       origin: connection.origin,
     })
   } catch (error) {
-    throw error instanceof ApiError ? told(error, connection.origin, local) : error
+    throw error instanceof ApiError ? userError(error, connection.origin, local) : error
   } finally {
     await api.close()
   }
@@ -50,7 +50,7 @@ export async function withSession<T>(flags: ClusterFlags, work: (session: Sessio
 const AWAY: ReadonlySet<number> = new Set([502, 503, 504])
 
 /** A failure of the API as the error that a user reads; `local` is the data folder if the cluster is a local mesh. */
-export function told(failure: ApiError, origin: string, local?: string): CommandError {
+export function userError(failure: ApiError, origin: string, local?: string): CommandError {
   const message = visibleLines(failure.message)
   if (local !== undefined && failure.code === 0 && message.includes("ECONNREFUSED")) {
     return new CommandError(

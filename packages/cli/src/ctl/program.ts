@@ -8,7 +8,7 @@ import { VERSION } from "../version.js"
 import { COMMANDS } from "./command-table.js"
 import { CommandError, EXIT } from "./exit.js"
 import { kubectlSpelling } from "./kubectl-spelling.js"
-import { paintError, tell } from "./terminal.js"
+import { paintError, printError } from "./terminal.js"
 
 /** Sets the process's exit code and never throws. `name` is what users type. */
 export async function runProgram(argv: readonly string[], name = "merlonctl"): Promise<void> {
@@ -24,7 +24,7 @@ export async function runProgram(argv: readonly string[], name = "merlonctl"): P
     }
     const [code, exitCode] =
       error instanceof CommandError ? [error.code, error.exitCode] : (["unexpected", EXIT.failed] as const)
-    tell(`${paintError.red(`error[${code}]:`)} ${describeError(error)}`)
+    printError(`${paintError.red(`error[${code}]:`)} ${describeError(error)}`)
     process.exitCode = exitCode
   }
 }

@@ -16,12 +16,12 @@ export function print(text: string): void {
   process.stdout.write(text.endsWith("\n") ? text : `${text}\n`)
 }
 
-export function tell(text: string): void {
+export function printError(text: string): void {
   process.stderr.write(text.endsWith("\n") ? text : `${text}\n`)
 }
 
 export function warn(text: string): void {
-  tell(`${paintError.yellow("Warning:")} ${visible(text)}`)
+  printError(`${paintError.yellow("Warning:")} ${visible(text)}`)
 }
 
 /** The text on one line, without terminal control characters. */

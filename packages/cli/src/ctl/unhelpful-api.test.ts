@@ -93,10 +93,10 @@ describe.each([
 ])("if the server %s", (_, how, code, words) => {
   it.each(COMMANDS)("%s", async command => {
     answer = how
-    const said = await typed(command)
-    expect(said.err).toMatch(/^error\[[a-z-]+\]: /)
-    expect(said).toMatchObject({ code, out: "" })
-    expect(said.err).toMatch(words)
+    const result = await typed(command)
+    expect(result.err).toMatch(/^error\[[a-z-]+\]: /)
+    expect(result).toMatchObject({ code, out: "" })
+    expect(result.err).toMatch(words)
   })
 })
 
@@ -118,12 +118,12 @@ it("does not report an object of an unknown kind as deleted", async () => {
     json,
     JSON.stringify({ kind: "Status", status: "Failure", code: 404, reason: "NotFound", message }),
   )
-  const said = await typed("wait peerauthentication/default --for delete")
-  expect(said).toMatchObject({ code: 1, out: "", err: expect.stringContaining("serves no") })
+  const result = await typed("wait peerauthentication/default --for delete")
+  expect(result).toMatchObject({ code: 1, out: "", err: expect.stringContaining("serves no") })
 })
 
 it.each(["FOO BAR", "", "../kube-system", "a.b"])("`%s` is no namespace with nothing in it", async namespace => {
   answer = says(200, json, '{"kind":"PodList","metadata":{},"items":[]}')
-  const said = await typedWords(["get", "policies", "--kubeconfig", kubeconfig, "-n", namespace])
-  expect(said).toMatchObject({ code: 2, err: expect.stringContaining("must be the name of a namespace") })
+  const result = await typedWords(["get", "policies", "--kubeconfig", kubeconfig, "-n", namespace])
+  expect(result).toMatchObject({ code: 2, err: expect.stringContaining("must be the name of a namespace") })
 })

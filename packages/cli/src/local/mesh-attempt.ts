@@ -36,7 +36,7 @@ import {
   workloadFolder,
 } from "./record/mesh-record.js"
 import { joinWorkload, type Membership, renewToken } from "./runs/join-workload.js"
-import { RunKeeper } from "./runs/run-keeper.js"
+import { RunReconciler } from "./runs/run-reconciler.js"
 
 /** Allows for a busy machine. The user sees what the command waits for, and can interrupt it. */
 const READY_TIMEOUT_MS = 180_000
@@ -47,7 +47,7 @@ export class MeshAttempt {
   readonly #processes: ProcessSet
   readonly #ingressPorts = new Map<string, IngressPort>()
   readonly #readiness = new Readiness(() => this.#targets())
-  #runs: RunKeeper | undefined
+  #runs: RunReconciler | undefined
   readonly #cleared = new AbortController()
   readonly #opening = new Set<string>()
   #layout: Layout | undefined
@@ -262,7 +262,7 @@ export class MeshAttempt {
   async #startRuns(): Promise<void> {
     const layout = this.#layout
     if (layout === undefined || this.#cleared.signal.aborted) return
-    this.#runs = new RunKeeper({
+    this.#runs = new RunReconciler({
       mesh: this.#options,
       meshPort: layout.ports.mesh,
       processes: this.#processes,

@@ -2,7 +2,7 @@
 // The progress of starting and stopping a mesh: one line per completed step; on a terminal also the current step, with a
 // spinner.
 
-import { paintError, tell, visible } from "../ctl/terminal.js"
+import { paintError, printError, visible } from "../ctl/terminal.js"
 
 export type Progress = (event: ProgressEvent) => void
 
@@ -21,7 +21,7 @@ export function consoleProgress(): Progress & { end(): void } {
     spinner?.clear()
     if (kind === "begin") spinner?.show(visible(text))
     else {
-      tell(`${mark(kind)} ${visible(text)}`)
+      printError(`${mark(kind)} ${visible(text)}`)
       if (kind !== "done") spinner?.show()
     }
   }

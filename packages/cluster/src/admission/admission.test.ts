@@ -96,7 +96,7 @@ async function validated(objects: readonly JsonObject[], asked: Asked = {}, more
   return [verdict, ...warned]
 }
 
-const asked = (): string[] => hooks.take().map(asking => asString(dig(asking, "path")).split("?")[0] ?? "")
+const asked = (): string[] => hooks.take().map(pending => asString(dig(pending, "path")).split("?")[0] ?? "")
 
 describe("mutating webhooks", () => {
   it("run in order, and each sees the changes of the previous one", async () => {

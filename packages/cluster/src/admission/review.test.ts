@@ -7,9 +7,9 @@ import type { JsonObject } from "../value.js"
 import { reviewRequest } from "./review.js"
 import { type Asked, call } from "./testing/call.js"
 
-const told = (asked: Asked, context: object = {}): JsonObject => {
-  const asking = call(asked)
-  return reviewRequest({ ...asking, context: { ...asking.context, ...context } })
+const resultOf = (asked: Asked, context: object = {}): JsonObject => {
+  const pending = call(asked)
+  return reviewRequest({ ...pending, context: { ...pending.context, ...context } })
 }
 
 const PODS = { group: "", version: "v1", resource: "pods" }
@@ -18,7 +18,7 @@ const object = { metadata: { name: "p", namespace: "shop" } }
 
 it("names the user, the object and its kind", () => {
   const user = { name: "jane", uid: "7", groups: ["a"], extra: { scopes: ["x"] } }
-  expect(told({ object }, { user })).toEqual({
+  expect(resultOf({ object }, { user })).toEqual({
     ...{ uid: expect.stringMatching(/^[0-9a-f-]{36}$/), kind: POD, resource: PODS },
     ...{ requestKind: POD, requestResource: PODS, name: "p", namespace: "shop", operation: "CREATE" },
     userInfo: { username: "jane", uid: "7", groups: ["a"], extra: { scopes: ["x"] } },
@@ -27,7 +27,7 @@ it("names the user, the object and its kind", () => {
 })
 
 it("gives each request its own uid", () => {
-  expect(told({ object }).uid).not.toBe(told({ object }).uid)
+  expect(resultOf({ object }).uid).not.toBe(resultOf({ object }).uid)
 })
 
 it.each<[string, Asked, object, JsonObject]>([
@@ -46,10 +46,10 @@ it.each<[string, Asked, object, JsonObject]>([
     { name: "shop", namespace: "shop" },
   ],
   ["whether it is a dry run", { object }, { dryRun: true }, { dryRun: true }],
-])("sends %s", (_, asked, context, want) => expect(told(asked, context)).toMatchObject(want))
+])("sends %s", (_, asked, context, want) => expect(resultOf(asked, context)).toMatchObject(want))
 
 it.each<[string, Asked, object, string]>([
   ["no name before one is generated", { object: { metadata: { generateName: "p-" } } }, { name: "" }, "name"],
   ["no namespace for cluster-scoped objects", { plural: "nodes", object }, {}, "namespace"],
   ["no subresource if there is none", { object }, {}, "subResource"],
-])("sends %s", (_, asked, context, field) => expect(told(asked, context)).not.toHaveProperty(field))
+])("sends %s", (_, asked, context, field) => expect(resultOf(asked, context)).not.toHaveProperty(field))

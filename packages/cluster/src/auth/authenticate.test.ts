@@ -34,8 +34,8 @@ beforeAll(async () => {
   const { serverCertificate: cert, serverKey: key, caCertificate: ca } = credentials
   // Same TLS options as the API server: it requests a certificate and leaves the check to `authenticate`.
   server = createServer({ cert, key, ca, requestCert: true, rejectUnauthorized: false }, (request, response) => {
-    const said = authenticate(request, tokens).catch(({ code }: { code: number }) => code)
-    void said.then(who => response.end(JSON.stringify(who)))
+    const result = authenticate(request, tokens).catch(({ code }: { code: number }) => code)
+    void result.then(who => response.end(JSON.stringify(who)))
   })
   await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve))
 })

@@ -17,7 +17,7 @@ export async function authenticate(request: IncomingMessage, tokens: TokenChecke
   const bearer = header === undefined ? undefined : /^bearer (.+)$/i.exec(header.trim())?.[1]
   if (bearer !== undefined) {
     const result = await tokens.check(bearer.trim(), [ISSUER])
-    if ("error" in result) throw unauthorized(result.told)
+    if ("error" in result) throw unauthorized(result.senderMessage)
     return result.user
   }
   return certificateUser(request.socket as TLSSocket) ?? anonymous

@@ -26,11 +26,11 @@ beforeAll(async () => {
   const tokens = new Tokens(credentials, stored([]), catalog, Date.now)
   const { serverCertificate: cert, serverKey: key, caCertificate: ca } = credentials
   server = createServer({ cert, key, ca, requestCert: true, rejectUnauthorized: false }, (request, response) => {
-    const said = authenticate(request, tokens).then(
+    const result = authenticate(request, tokens).then(
       ({ name }) => name,
       ({ code }: { code: number }) => String(code),
     )
-    void said.then(who => response.end(who))
+    void result.then(who => response.end(who))
   })
   await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve))
 })
@@ -77,8 +77,8 @@ it("rejects a certificate that expired before its session was resumed", async ()
     socket.write("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
     let text = ""
     for await (const chunk of socket) text += chunk
-    const said = /admin|401/.exec(text)?.[0] ?? text
-    return [said, resumed]
+    const result = /admin|401/.exec(text)?.[0] ?? text
+    return [result, resumed]
   }
   expect(await visit()).toEqual(["admin", false])
   expect(await visit()).toEqual(["admin", true])

@@ -37,7 +37,7 @@ export class IssuerKeys {
   #known: { readonly keys: KeySet; readonly at: number } | undefined
   #failure = new IssuerAway("the issuer was not queried yet")
   #askedAt = Number.NEGATIVE_INFINITY
-  #asking: Promise<void> | undefined
+  #pending: Promise<void> | undefined
 
   constructor(options: IssuerKeysOptions) {
     this.#options = options
@@ -67,11 +67,11 @@ export class IssuerKeys {
   /** All waiting callers share one request. */
   async #ask(): Promise<void> {
     const { clock } = this.#options
-    if (this.#asking === undefined && clock() < this.#askedAt + ASK_AGAIN_MS) return
-    this.#asking ??= this.#fetch().finally(() => {
-      this.#asking = undefined
+    if (this.#pending === undefined && clock() < this.#askedAt + ASK_AGAIN_MS) return
+    this.#pending ??= this.#fetch().finally(() => {
+      this.#pending = undefined
     })
-    await this.#asking
+    await this.#pending
   }
 
   async #fetch(): Promise<void> {

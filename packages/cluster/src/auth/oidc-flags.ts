@@ -69,9 +69,9 @@ function checkIssuer(address: string): void {
 }
 
 /** Two issuers may have the same `sub`, so the issuer is the default prefix. An email is unique by itself. */
-function prefixOf(said: string | undefined, usernameClaim: string, issuerUrl: string): string {
-  if (said === "-") return ""
-  return said ?? (usernameClaim === "email" ? "" : `${issuerUrl}#`)
+function prefixOf(prefix: string | undefined, usernameClaim: string, issuerUrl: string): string {
+  if (prefix === "-") return ""
+  return prefix ?? (usernameClaim === "email" ? "" : `${issuerUrl}#`)
 }
 
 function orDefault(values: readonly string[] | undefined, normal: string): readonly string[] {

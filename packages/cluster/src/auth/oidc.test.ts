@@ -299,9 +299,9 @@ describe("an unreachable or invalid issuer", () => {
     await breaks()
     await started()
     try {
-      const said = await who(token)
-      expect(said).toMatch(/^401 the OpenID Connect issuer `https:\/\/127.0.0.1:\d+` cannot be queried for its keys/)
-      expect(said).toMatch(words)
+      const result = await who(token)
+      expect(result).toMatch(/^401 the OpenID Connect issuer `https:\/\/127.0.0.1:\d+` cannot be queried for its keys/)
+      expect(result).toMatch(words)
       expect((await reviewed(token)).error).toMatch(words)
       expect(logged.join("\n")).toMatch(words)
       const { status } = await post("/api/v1/namespaces", { metadata: { name: "mine" } }, { asAdmin: true })
@@ -336,6 +336,7 @@ it("accepts an email as name if it is verified or the issuer does not say", asyn
   }
   expect(await named({})).toBe("jane@example.com")
   expect(await named({ email_verified: true })).toBe("jane@example.com")
-  for (const said of [false, "true", 1]) expect(await named({ email_verified: said })).toMatch(/not verified the token/)
+  for (const result of [false, "true", 1])
+    expect(await named({ email_verified: result })).toMatch(/not verified the token/)
   await tokens.close()
 })

@@ -59,7 +59,7 @@ export class OidcTokens implements TokenChecker {
     } catch (error) {
       if (error instanceof IssuerAway) {
         this.log(error)
-        return { error: error.message, told: error.message }
+        return { error: error.message, senderMessage: error.message }
       }
       if (error instanceof Unfit || error instanceof errors.JOSEError) return invalid(error.message)
       throw error
@@ -140,9 +140,9 @@ export class OidcTokens implements TokenChecker {
 
 /** A single group may be a string instead of a list. */
 function groupsIn(claims: JsonObject, claim: string): readonly string[] {
-  const said = claims[claim] ?? []
-  const groups = typeof said === "string" ? [said] : asStrings(said)
-  const isWhole = typeof said === "string" || (Array.isArray(said) && groups.length === said.length)
+  const claimed = claims[claim] ?? []
+  const groups = typeof claimed === "string" ? [claimed] : asStrings(claimed)
+  const isWhole = typeof claimed === "string" || (Array.isArray(claimed) && groups.length === claimed.length)
   // Fail closed: a group that could not be read might be one that restricts the user.
   if (!isWhole || groups.some(group => group === "" || isDeceiving(group)))
     throw new Unfit(`the token's claim \`${claim}\` is not a list of groups`)

@@ -49,7 +49,7 @@ const context = (more: Partial<RequestContext> = {}): RequestContext => ({
 })
 
 /** The status of the review, or code and message of the rejection. */
-const told = (kind: string, spec: JsonObject, more: Partial<RequestContext> = {}): Promise<unknown> =>
+const resultOf = (kind: string, spec: JsonObject, more: Partial<RequestContext> = {}): Promise<unknown> =>
   answerReview(services, kind, { kind, spec }, context(more)).then(
     ({ status }) => status,
     ({ code, message }) => `${code} ${message}`,
@@ -58,7 +58,7 @@ const told = (kind: string, spec: JsonObject, more: Partial<RequestContext> = {}
 describe("a SelfSubjectReview", () => {
   it("returns everything that is known about the sender", async () => {
     const userInfo = { username: "jane", uid: "7", groups: ["devs"], extra: { scopes: ["x"] } }
-    expect(await told("SelfSubjectReview", { anything: "sent" })).toEqual({ userInfo })
+    expect(await resultOf("SelfSubjectReview", { anything: "sent" })).toEqual({ userInfo })
     expect(await answerReview(services, "SelfSubjectReview", { spec: { a: 1 } }, context())).not.toHaveProperty("spec")
   })
 })
@@ -135,16 +135,16 @@ describe("an access review", () => {
       expect.stringContaining("exactly one of nonResourceAttributes or resourceAttributes must be specified"),
     ],
     ["rejects an unknown kind", "OtherReview", {}, "400 cannot create OtherReview"],
-  ])("%s", async (_, kind, spec, want) => expect(await told(kind, spec)).toEqual(want))
+  ])("%s", async (_, kind, spec, want) => expect(await resultOf(kind, spec)).toEqual(want))
 
   it("lists all rules of a user", async () => {
     const grant = { verbs: ["get"], apiGroups: [""], resources: ["pods"] }
-    expect(await told("SelfSubjectRulesReview", { namespace: "shop" })).toEqual({
+    expect(await resultOf("SelfSubjectRulesReview", { namespace: "shop" })).toEqual({
       ...{ resourceRules: [grant], nonResourceRules: [], incomplete: false },
     })
-    expect(await told("SelfSubjectRulesReview", {})).toBe("400 no namespace on request")
+    expect(await resultOf("SelfSubjectRulesReview", {})).toBe("400 no namespace on request")
     const user = { ...jane, groups: ["system:masters"] }
-    expect(await told("SelfSubjectRulesReview", { namespace: "shop" }, { user })).toMatchObject({
+    expect(await resultOf("SelfSubjectRulesReview", { namespace: "shop" }, { user })).toMatchObject({
       ...{ resourceRules: [{ verbs: ["*"], resources: ["*"] }], nonResourceRules: [{ nonResourceURLs: ["*"] }] },
     })
   })
@@ -162,28 +162,31 @@ describe("a token", () => {
       status: { expirationTimestamp: "2026-01-01T01:00:00Z" },
     })
     const token = asString(dig(answer, "status", "token"))
-    expect(await told("TokenReview", { token })).toMatchObject({
+    expect(await resultOf("TokenReview", { token })).toMatchObject({
       ...{ authenticated: true, user: { username: "system:serviceaccount:shop:a", uid }, audiences: [ISSUER] },
     })
   })
 
   it("is valid only for its audience", async () => {
     const token = asString(dig(await request({ audiences: ["mesh"] }), "status", "token"))
-    expect(await told("TokenReview", { token })).toMatchObject({ user: {}, error: expect.stringContaining("audience") })
-    expect(await told("TokenReview", { token, audiences: ["mesh", "x"] })).toMatchObject({ audiences: ["mesh"] })
+    expect(await resultOf("TokenReview", { token })).toMatchObject({
+      user: {},
+      error: expect.stringContaining("audience"),
+    })
+    expect(await resultOf("TokenReview", { token, audiences: ["mesh", "x"] })).toMatchObject({ audiences: ["mesh"] })
   })
 
   it("names the Pod that it is bound to", async () => {
     const boundObjectRef = { apiVersion: "v1", kind: "Pod", name: "own" }
     const token = asString(dig(await request({ boundObjectRef }), "status", "token"))
-    expect(await told("TokenReview", { token })).toMatchObject({
+    expect(await resultOf("TokenReview", { token })).toMatchObject({
       user: { extra: { "authentication.kubernetes.io/pod-name": ["own"] } },
     })
   })
 
   it("that is invalid has no user, and a missing token is an error", async () => {
-    expect(await told("TokenReview", { token: "x" })).toEqual({ user: {}, error: "invalid bearer token" })
-    expect(await told("TokenReview", {})).toMatch(/^400 token is required/)
+    expect(await resultOf("TokenReview", { token: "x" })).toEqual({ user: {}, error: "invalid bearer token" })
+    expect(await resultOf("TokenReview", {})).toMatch(/^400 token is required/)
   })
 
   const pod = { apiVersion: "v1", kind: "Pod", name: "own" }

@@ -32,7 +32,12 @@ function tokensAt(now: number, objects: readonly JsonObject[] = [account]): Toke
   return new Tokens(credentials, stored(objects), catalog, () => now)
 }
 
-async function told(token: string, now = START, objects?: readonly JsonObject[], audience = ISSUER): Promise<string> {
+async function resultOf(
+  token: string,
+  now = START,
+  objects?: readonly JsonObject[],
+  audience = ISSUER,
+): Promise<string> {
   const result = await tokensAt(now, objects).check(token, [audience])
   return "error" in result ? result.error : result.user.name
 }
@@ -56,20 +61,20 @@ describe("a token", () => {
 
   it("expires to the second", async () => {
     const token = await issue()
-    expect(await told(token, START + 599_000)).toBe("system:serviceaccount:shop:a")
-    expect(await told(token, START + 601_000)).toMatch("service account token has expired")
-    expect(await told(token, START + 3600_000)).toMatch("service account token has expired")
+    expect(await resultOf(token, START + 599_000)).toBe("system:serviceaccount:shop:a")
+    expect(await resultOf(token, START + 601_000)).toMatch("service account token has expired")
+    expect(await resultOf(token, START + 3600_000)).toMatch("service account token has expired")
   })
 
   it("is valid if the issuing server's clock is slightly ahead, and not yet valid if it is far ahead", async () => {
     const token = await issue()
-    expect(await told(token, START - 30_000)).toBe("system:serviceaccount:shop:a")
-    expect(await told(token, START - 120_000)).toMatch("service account token is not valid yet")
+    expect(await resultOf(token, START - 30_000)).toBe("system:serviceaccount:shop:a")
+    expect(await resultOf(token, START - 120_000)).toMatch("service account token is not valid yet")
   })
 
   it("is valid for its audience only", async () => {
-    expect(await told(await issue({ audiences: ["mesh"] }))).toMatch("is invalid for the target audiences")
-    expect(await told(await issue({ audiences: ["mesh"] }), START, undefined, "mesh")).toMatch("shop:a")
+    expect(await resultOf(await issue({ audiences: ["mesh"] }))).toMatch("is invalid for the target audiences")
+    expect(await resultOf(await issue({ audiences: ["mesh"] }), START, undefined, "mesh")).toMatch("shop:a")
   })
 
   it.each<[string, JsonObject[], RegExp]>([
@@ -80,7 +85,7 @@ describe("a token", () => {
       /invalidated/,
     ],
   ])("%s is invalid", async (_, objects, want) => {
-    expect(await told(await issue(), START, objects)).toMatch(want)
+    expect(await resultOf(await issue(), START, objects)).toMatch(want)
   })
 
   it.each<[string, JsonObject[], RegExp]>([
@@ -90,7 +95,9 @@ describe("a token", () => {
     ["terminating", [account, pod("pod-1", { deletionTimestamp: "2025-12-31T23:59:30Z" })], /^system:serviceaccount/],
     ["terminating for too long", [account, pod("pod-1", { deletionTimestamp: "2025-12-31T23:00:00Z" })], /invalidated/],
   ])("of a Pod that is %s", async (_, objects, want) => {
-    expect(await told(await issue({ bound: { kind: "pod", name: "p", uid: "pod-1" } }), START, objects)).toMatch(want)
+    expect(await resultOf(await issue({ bound: { kind: "pod", name: "p", uid: "pod-1" } }), START, objects)).toMatch(
+      want,
+    )
   })
 })
 
@@ -150,7 +157,7 @@ describe("an invalid token", () => {
     new SignJWT(own).setProtectedHeader({ alg: "ES256", ...header }).sign(by)
 
   it("a valid token passes, so that the cases below prove something", async () => {
-    expect(await told(await signed({ kid: "k1" }))).toBe("system:serviceaccount:shop:a")
+    expect(await resultOf(await signed({ kid: "k1" }))).toBe("system:serviceaccount:shop:a")
   })
 
   it.each<[string, () => Promise<string> | string]>([
@@ -190,7 +197,7 @@ describe("an invalid token", () => {
     ["empty", () => ""],
     ["encrypted", () => "a.b.c.d.e"],
   ])("%s", async (_, make) => {
-    expect(await told(await make())).toBe("invalid bearer token")
+    expect(await resultOf(await make())).toBe("invalid bearer token")
   })
 })
 

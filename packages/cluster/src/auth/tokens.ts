@@ -39,7 +39,7 @@ export interface TokenClaims {
 /** `told` is a message for the sender of the token, about problems that are not in the token. */
 export type TokenResult =
   | { readonly user: User; readonly audiences: readonly string[] }
-  | { readonly error: string; readonly told?: string }
+  | { readonly error: string; readonly senderMessage?: string }
 
 export interface TokenChecker {
   /** Returns the user of a token for one of the audiences, or the reason for rejecting it. */

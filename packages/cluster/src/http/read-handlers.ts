@@ -73,9 +73,10 @@ export async function handleGet(
   name: string,
 ): Promise<void> {
   const accepted = acceptObject(exchange, kind)
-  const asked = parseRevision(exchange.query.get("resourceVersion") ?? "")
-  if (typeof asked === "string") throw internal(asked)
-  if (!(await registry.store.reached(asked))) throw resourceVersionTooLarge(`${asked}`, registry.store.revision())
+  const requested = parseRevision(exchange.query.get("resourceVersion") ?? "")
+  if (typeof requested === "string") throw internal(requested)
+  if (!(await registry.store.reached(requested)))
+    throw resourceVersionTooLarge(`${requested}`, registry.store.revision())
   sendObject(exchange, kind, await registry.get(kind, namespace, name), accepted)
 }
 

@@ -268,10 +268,11 @@ async function handleBinding(exchange: Exchange, registry: Registry, target: Tar
 /** There are no nodes: a Pod without a node has no log yet, and the node of any other Pod cannot be reached. */
 async function handleLog(exchange: Exchange, registry: Registry, target: Target): Promise<void> {
   const pod = await registry.get(target.kind, target.namespace, target.name)
-  const asked = exchange.query.get("container") ?? ""
+  const requested = exchange.query.get("container") ?? ""
   const names = asArray(dig(pod, "spec", "containers")).map(container => asString(asObject(container).name))
-  if (asked !== "" && !names.includes(asked)) throw badRequest(`container ${asked} is not valid for pod ${target.name}`)
-  if (asked === "" && names.length > 1)
+  if (requested !== "" && !names.includes(requested))
+    throw badRequest(`container ${requested} is not valid for pod ${target.name}`)
+  if (requested === "" && names.length > 1)
     throw badRequest(`a container name must be specified for pod ${target.name}, choose one of: [${names.join(" ")}]`)
   exchange.warn(noLogs)
   const node = asString(dig(pod, "spec", "nodeName"))

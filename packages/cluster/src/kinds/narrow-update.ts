@@ -33,9 +33,9 @@ function resized(wanted: readonly Json[], before: readonly Json[]): Json[] {
   const byName = new Map(wanted.map(item => [asObject(item).name, asObject(item)]))
   return before.map(item => {
     const container = asObject(item)
-    const asked = byName.get(container.name)
-    if (asked === undefined) return container
-    return withKey(withKey(container, "resources", asked.resources), "resizePolicy", asked.resizePolicy)
+    const requested = byName.get(container.name)
+    if (requested === undefined) return container
+    return withKey(withKey(container, "resources", requested.resources), "resizePolicy", requested.resizePolicy)
   })
 }
 

@@ -48,14 +48,14 @@ export function allocateAddresses(
     if (isEmpty(spec.ipFamilyPolicy)) spec.ipFamilyPolicy = dual ? "RequireDualStack" : "SingleStack"
   } else {
     const taken = new Set(others.flatMap(other => asStrings(other.clusterIPs)))
-    const asked = asString(spec.clusterIP)
-    if (asked !== "") {
-      const offset = isIPv4(asked) ? ipNumber(asked) - RANGE.base : -1
+    const requested = asString(spec.clusterIP)
+    if (requested !== "") {
+      const offset = isIPv4(requested) ? ipNumber(requested) - RANGE.base : -1
       const reject = (why: string): FieldError[] => [
-        invalid("spec.clusterIPs", [asked], `failed to allocate IP ${asked}: ${why}`),
+        invalid("spec.clusterIPs", [requested], `failed to allocate IP ${requested}: ${why}`),
       ]
       if (offset < 1 || offset >= RANGE.size - 1) return reject("the provided network does not match the current range")
-      if (taken.has(asked)) return reject("provided IP is already allocated")
+      if (taken.has(requested)) return reject("provided IP is already allocated")
     } else {
       const first = RANGE.base + RANGE.randomFrom
       const ip = pick(first, RANGE.size - RANGE.randomFrom - 1, value => taken.has(ipText(value)), random)
@@ -101,18 +101,18 @@ function allocatePorts(spec: JsonObject, others: readonly JsonObject[], random: 
   const errors: FieldError[] = []
   for (const [i, item] of asArray(spec.ports).entries()) {
     const port = asObject(item)
-    const asked = port.nodePort
-    if (typeof asked === "number" && asked > 0) {
-      if (asked < NODE_PORTS.first || asked > NODE_PORTS.last)
+    const requested = port.nodePort
+    if (typeof requested === "number" && requested > 0) {
+      if (requested < NODE_PORTS.first || requested > NODE_PORTS.last)
         errors.push(
           invalid(
             `spec.ports[${i}].nodePort`,
-            asked,
+            requested,
             `provided port is not in the valid range. The range of valid ports is ${NODE_PORTS.first}-${NODE_PORTS.last}`,
           ),
         )
-      else if (taken.has(asked))
-        errors.push(invalid(`spec.ports[${i}].nodePort`, asked, "provided port is already allocated"))
+      else if (taken.has(requested))
+        errors.push(invalid(`spec.ports[${i}].nodePort`, requested, "provided port is already allocated"))
     } else {
       const count = NODE_PORTS.last - NODE_PORTS.first + 1
       const number = pick(NODE_PORTS.first, count, value => taken.has(value), random)

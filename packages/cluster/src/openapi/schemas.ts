@@ -23,8 +23,8 @@ function withValues(property: JsonObject, values: readonly string[] | undefined)
   valued.enum = [...values]
   if (valued !== property) return property
   const listed = ["Possible enum values:", ...values.map(value => ` - \`${JSON.stringify(value)}\``)].join("\n")
-  const said = property.description
-  return { ...property, description: typeof said === "string" ? `${said}\n\n${listed}` : listed }
+  const description = property.description
+  return { ...property, description: typeof description === "string" ? `${description}\n\n${listed}` : listed }
 }
 
 /** Collects the names of referenced types, so that a document contains exactly the definitions that it needs. */

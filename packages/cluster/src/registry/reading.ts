@@ -77,11 +77,11 @@ export async function list(registry: Registry, kind: Kind, namespace: string, op
     after = prefix + token.start
     if (token.rv > 0) revision = token.rv
   } else {
-    const asked = parseRevision(options.resourceVersion)
-    if (typeof asked === "string") throw badRequest(`invalid resource version: ${asked}`)
-    if (!(await registry.store.reached(asked)))
+    const requested = parseRevision(options.resourceVersion)
+    if (typeof requested === "string") throw badRequest(`invalid resource version: ${requested}`)
+    if (!(await registry.store.reached(requested)))
       throw resourceVersionTooLarge(options.resourceVersion, registry.store.revision())
-    if (options.resourceVersionMatch === "Exact") revision = asked
+    if (options.resourceVersionMatch === "Exact") revision = requested
   }
   try {
     return await page(registry, kind, prefix, options, revision, after)
@@ -156,20 +156,20 @@ export async function watch(
   ready: () => Promise<void>,
 ): Promise<WatchHandle> {
   const prefix = prefixOf(kind.info, namespace)
-  const asked = parseRevision(options.resourceVersion)
-  if (typeof asked === "string") throw internal(asked)
+  const requested = parseRevision(options.resourceVersion)
+  if (typeof requested === "string") throw internal(requested)
   const store = registry.store
-  let from = asked
-  let seen = asked
+  let from = requested
+  let seen = requested
   const bookmark = (initialEventsEnd = false): WatchEvent => {
     const meta: JsonObject = { resourceVersion: `${Math.max(seen, store.revision())}` }
     if (initialEventsEnd) meta.annotations = { "k8s.io/initial-events-end": "true" }
     return { type: "BOOKMARK", object: { ...kind.empty, metadata: meta } }
   }
-  const initial = options.sendInitialEvents ?? asked === 0
+  const initial = options.sendInitialEvents ?? requested === 0
   if (initial || options.sendInitialEvents === false) {
     const { entries, revision } = await store.range({ prefix })
-    from = Math.max(asked, revision)
+    from = Math.max(requested, revision)
     // Kubernetes sends no initial events if bookmarks, which would mark their end, are not allowed.
     const silent = options.sendInitialEvents === true && !options.allowWatchBookmarks
     if (initial && !silent)

@@ -150,9 +150,9 @@ overEngines(bench => {
         await reopen()
         expect(bench.store.revision()).toBeGreaterThanOrEqual(revision)
         expect(bench.store.compactedRevision()).toBe(before)
-        const told: StoreEvent[] = []
-        bench.store.watch("/", before, event => told.push(event))
-        expect(told.map(({ key }) => key).sort()).toEqual(["/a", `/b/${round}`])
+        const received: StoreEvent[] = []
+        bench.store.watch("/", before, event => received.push(event))
+        expect(received.map(({ key }) => key).sort()).toEqual(["/a", `/b/${round}`])
       }
     })
   })

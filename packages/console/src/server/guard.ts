@@ -26,8 +26,8 @@ export function rejection(method: string, headers: IncomingHttpHeaders, { hosts 
 
 /** A proxy in front may have changed the Host header. Then only the configured host names count. */
 export function isOwn(origin: string, host: string | undefined, hosts: readonly string[]): boolean {
-  const asking = URL.canParse(origin) ? new URL(origin) : undefined
-  return asking !== undefined && (asking.host === host || hosts.includes(asking.hostname))
+  const requester = URL.canParse(origin) ? new URL(origin) : undefined
+  return requester !== undefined && (requester.host === host || hosts.includes(requester.hostname))
 }
 
 function isNavigation(method: string, headers: IncomingHttpHeaders): boolean {

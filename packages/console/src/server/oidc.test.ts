@@ -157,8 +157,8 @@ describe("signing in at an issuer", () => {
       /^merlon-console-way-in=[\w-]+; HttpOnly; SameSite=Lax; Max-Age=600$/,
     )
     // The holder of the cookie cannot read what binds the three steps.
-    const said = Buffer.from(away.headers.get("set-cookie")?.split(/[=;]/)[1] ?? "", "base64url").toString("latin1")
-    expect(said).not.toContain(new URL(locationOf(away)).searchParams.get("state"))
+    const result = Buffer.from(away.headers.get("set-cookie")?.split(/[=;]/)[1] ?? "", "base64url").toString("latin1")
+    expect(result).not.toContain(new URL(locationOf(away)).searchParams.get("state"))
     const below = await go(startAddress("https://mesh.example.com/tools/mesh/"))
     const redirect = new URL(locationOf(below)).searchParams.get("redirect_uri")
     expect(redirect).toBe("https://mesh.example.com/tools/mesh/oidc-callback")

@@ -113,8 +113,8 @@ export class Issuer {
 
   #token(nonce: string | null): string {
     const now = Math.floor(Date.now() / 1_000)
-    const said = { iss: this.url, aud: this.clientId, sub: "jane", iat: now, exp: now + 600, nonce, ...this.claims }
-    const text = [{ alg: "RS256", typ: "JWT" }, said].map(part =>
+    const result = { iss: this.url, aud: this.clientId, sub: "jane", iat: now, exp: now + 600, nonce, ...this.claims }
+    const text = [{ alg: "RS256", typ: "JWT" }, result].map(part =>
       Buffer.from(JSON.stringify(part)).toString("base64url"),
     )
     const signature = sign("RSA-SHA256", Buffer.from(text.join(".")), KEYS.privateKey)

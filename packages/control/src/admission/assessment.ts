@@ -35,7 +35,7 @@ export async function assessed(
   const changed = operation !== "UPDATE" || !meansTheSame(object, oldObject, mesh.names)
   const answer = await reviewed({ ask: "review", after, changed }, options)
   const before = inForce(policyKey(kind, metadata.namespace, metadata.name), options)
-  return changed ? assessmentOf(answer, { before, after }, options) : saidOf(answer)
+  return changed ? assessmentOf(answer, { before, after }, options) : knownAssessment(answer)
 }
 
 /** Drops rejections that are based on an invariant which is no longer stored. */
@@ -57,7 +57,7 @@ export function assessmentOf(
   const cut = options.cutOff(change)
   // Fail closed: it is unknown whether the invariants still hold.
   if ("notDecided" in answer && mayBreak(change, options)) return { rejections: [undecided(answer)], warnings: cut }
-  const { rejections, warnings } = saidOf(answer)
+  const { rejections, warnings } = knownAssessment(answer)
   return { rejections, warnings: [...cut, ...warnings] }
 }
 
@@ -65,7 +65,7 @@ export function inForce(key: string, { policies }: Pick<AssessmentOptions, "poli
   return policies.items.get(key)?.inForce
 }
 
-function saidOf(answer: Assessment | NotDecided): Assessment {
+function knownAssessment(answer: Assessment | NotDecided): Assessment {
   if (!("notDecided" in answer)) return answer
   return { rejections: [], warnings: [`${undecided(answer)}; run \`merlonctl diff\`, which takes longer`] }
 }

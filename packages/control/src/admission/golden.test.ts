@@ -27,8 +27,11 @@ it("covers at least twenty unusual Pods", () => {
 
 it.each(CASES)("%s", name => {
   const { outcome, because, warnings, object } = injectTemplate(parse(readFileSync(FOLDER + name, "utf8")), OPTIONS)
-  const told = { outcome, ...(because === undefined ? {} : { because }), warnings }
-  const text = stringify({ ...told, ...(outcome === "injected" ? { object } : {}) }, { aliasDuplicateObjects: false })
+  const received = { outcome, ...(because === undefined ? {} : { because }), warnings }
+  const text = stringify(
+    { ...received, ...(outcome === "injected" ? { object } : {}) },
+    { aliasDuplicateObjects: false },
+  )
   const file = FOLDER + name.replace(".in.", ".out.")
   if (process.env.UPDATE_GOLDEN === "1") writeFileSync(file, text)
   expect(text).toBe(readFileSync(file, "utf8"))

@@ -64,17 +64,17 @@ async function reviewPolicy(
   proofs: AssessmentOptions | undefined,
 ): Promise<AdmissionAnswer> {
   if (request.operation === "DELETE") {
-    return proofs === undefined ? {} : told(await assessedDeletion(request, proofs), "keep the policy")
+    return proofs === undefined ? {} : admissionAnswer(await assessedDeletion(request, proofs), "keep the policy")
   }
   const { accepted, ...answer } = validatePolicy(request, options)
   if (accepted === undefined) return answer
   const { rejections, warnings } = proofs === undefined ? NO_NEWS : await assessed(request, accepted, proofs)
-  return told({ rejections, warnings: [...(answer.warnings ?? []), ...warnings] }, "change the policy")
+  return admissionAnswer({ rejections, warnings: [...(answer.warnings ?? []), ...warnings] }, "change the policy")
 }
 
 const NO_NEWS: Assessment = { rejections: [], warnings: [] }
 
-function told({ rejections, warnings }: Assessment, advice: string): AdmissionAnswer {
+function admissionAnswer({ rejections, warnings }: Assessment, advice: string): AdmissionAnswer {
   if (rejections.length === 0) return { warnings }
   const message = `${rejections.join("; ")}; ${advice}, or change the invariant if it is no longer wanted`
   return { rejected: { error: "invariant-violation", code: 403, reason: "Forbidden", message }, warnings }

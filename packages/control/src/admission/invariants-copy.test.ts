@@ -49,12 +49,12 @@ it("does not wait forever", async () => {
 
 it("reviews only a rejection again", async () => {
   const question = { ask: "removal", key: "AuthorizationPolicy/foo/ops", namespace: "foo" } as const
-  const asking = async (answers: string[][], behind: boolean) => {
+  const pending = async (answers: string[][], behind: boolean) => {
     const prover = { review: async () => ({ rejections: answers.shift() ?? ["asked too often"], warnings: [] }) }
     const rest = { mesh: MESH, policies: { items: new Map() }, cutOff: () => [], isBeingDeleted: async () => false }
     return reviewed(question, { ...rest, prover, caughtUp: async () => behind })
   }
-  expect(await asking([["no"], []], true)).toMatchObject({ rejections: [] })
-  expect(await asking([["no"], []], false)).toMatchObject({ rejections: ["no"] })
-  expect(await asking([[]], true)).toMatchObject({ rejections: [] })
+  expect(await pending([["no"], []], true)).toMatchObject({ rejections: [] })
+  expect(await pending([["no"], []], false)).toMatchObject({ rejections: ["no"] })
+  expect(await pending([[]], true)).toMatchObject({ rejections: [] })
 })

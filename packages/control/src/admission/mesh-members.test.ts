@@ -2,7 +2,7 @@
 import { meshNames } from "@merlon/policy/mesh"
 import { expect, it } from "vitest"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
-import { HandReflected } from "../registry/testing/objects.js"
+import { ManualReflected } from "../registry/testing/objects.js"
 import { meshMembers } from "./mesh-members.js"
 
 const names = meshNames()
@@ -12,7 +12,7 @@ const namespace = (name: string, labels: { readonly [key: string]: string } = {}
   metadata: { name, labels },
 })
 const members = meshMembers(
-  new HandReflected([
+  new ManualReflected([
     namespace("in", { "merlon-injection": "enabled" }),
     namespace("must", { "merlon-injection": "required" }),
     namespace("out"),

@@ -55,19 +55,19 @@ export function validatePolicy(request: AdmissionRequest, options: ValidateOptio
     }
   }
   const { document, errors, warnings } = validate(named(object), names, { namespace, providers })
-  const told = warnings.map(({ message }) => message)
+  const messages = warnings.map(({ message }) => message)
   if (document === undefined) {
     // A stored document that is no longer valid must stay deletable, and its status and finalizers writable.
     if (operation === "UPDATE" && (isBeingDeleted(object) || meansTheSame(object, oldObject, names))) {
       return { warnings: [`this document is stored but not enforced: ${errors[0]?.message ?? "it is invalid"}`] }
     }
-    return { rejected: invalid(request, errors), warnings: told }
+    return { rejected: invalid(request, errors), warnings: messages }
   }
-  return { warnings: [...told, ...guests(document, options)], accepted: document }
+  return { warnings: [...messages, ...otherHostWarnings(document, options)], accepted: document }
 }
 
 /** Warns about routes for a host of another namespace: their author usually expects them to apply to all callers. */
-function guests(document: PolicyDocument, { mesh, clusterDomain }: ValidateOptions): readonly string[] {
+function otherHostWarnings(document: PolicyDocument, { mesh, clusterDomain }: ValidateOptions): readonly string[] {
   if (document.kind !== "MeshService") return []
   const { namespace } = document.metadata
   return guestHosts(document, { clusterDomain, rootNamespace: mesh.names.rootNamespace }).map(

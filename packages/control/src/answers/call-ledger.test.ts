@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib"
 import type { ObservedCall } from "@merlon/policy/ledger"
 import { type MeshNames, meshNames } from "@merlon/policy/mesh"
 import { describe, expect, it } from "vitest"
-import { HandClient } from "../distribution/testing/hand-client.js"
+import { ManualClient } from "../distribution/testing/manual-client.js"
 import { CallLedger } from "./call-ledger.js"
 import { type Batch, LedgerShard } from "./ledger-shard.js"
 import { rulesOf } from "./rule-digests.js"
@@ -137,7 +137,7 @@ describe("a shard of the ledger", () => {
 describe("a stored ledger", () => {
   const owner = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", name: "merlond", uid: "u1" }
   const owners = async () => [owner]
-  const store = (api: HandClient) => {
+  const store = (api: ManualClient) => {
     const warn = (message: string): never => expect.unreachable(message)
     const ledger = new CallLedger({ client: api.client, names: NAMES, stored: api.reflected, owners, warn })
     ledger.take(batch(), () => undefined)
@@ -145,14 +145,14 @@ describe("a stored ledger", () => {
   }
 
   it("is deleted with its owner", async () => {
-    const api = new HandClient()
+    const api = new ManualClient()
     await store(api)
     const [written] = [...api.reflected.items.values()]
     expect(written?.metadata).toMatchObject({ ownerReferences: [owner] })
   })
 
   it("is adopted if another installation wrote it", async () => {
-    const api = new HandClient()
+    const api = new ManualClient()
     await store(api)
     const [written] = [...api.reflected.items.values()]
     if (written === undefined) return expect.unreachable("nothing was stored")
@@ -166,7 +166,7 @@ describe("a stored ledger", () => {
 
 describe("the observed span", () => {
   it("begins with the stored ledger, and counts calls forgotten in a waiting batch", async () => {
-    const api = new HandClient()
+    const api = new ManualClient()
     const warn = (message: string): never => expect.unreachable(message)
     const open = (): CallLedger =>
       new CallLedger({

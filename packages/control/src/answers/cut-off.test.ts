@@ -27,7 +27,7 @@ interface Change {
   readonly calls?: readonly ObservedCall[]
 }
 
-function told({ stored = [], before, after, calls = [call()] }: Change): readonly string[] {
+function resultOf({ stored = [], before, after, calls = [call()] }: Change): readonly string[] {
   const { registry } = viewsStage()
   registry.setPod(
     podOf("foo/web-1", { labels: { app: "web" }, ports: [{ containerPort: 8080 }, { containerPort: 9090 }] }),
@@ -60,7 +60,7 @@ it.each<[string, Change, readonly string[]]>([
     [CRON],
   ],
 ])("warns about %s", (_, change, expected) => {
-  expect(told(change)).toEqual(expected)
+  expect(resultOf(change)).toEqual(expected)
 })
 
 it.each<[string, Change]>([
@@ -77,7 +77,7 @@ it.each<[string, Change]>([
   ["when plaintext calls were denied", { after: STRICT, calls: [call({ verdict: "deny" })] }],
   ["when the last plaintext call is too long ago", { after: STRICT, calls: [call({ lastSeen: SEEN - 2_000 })] }],
 ])("does not warn about a change %s", (_, change) => {
-  expect(told(change)).toEqual([])
+  expect(resultOf(change)).toEqual([])
 })
 
 it("adds up the calls of one caller, and shortens a long list", () => {
@@ -88,7 +88,7 @@ it("adds up the calls of one caller, and shortens a long list", () => {
       return unknown
     }),
   ]
-  const [one = ""] = told({ after: STRICT, calls })
+  const [one = ""] = resultOf({ after: STRICT, calls })
   expect(one).toContain("`old/cron` on port 8080 (5 calls, ")
   expect(one).toContain("`10.0.0.1` on port 8080 (3 calls, last 2026-11-16T10:20:30Z) and 2 more; ")
   expect(one.length).toBeLessThanOrEqual(256)

@@ -83,7 +83,7 @@ const MAX_CALLERS = 2
 
 /** Sentences that are short enough for an admission warning. */
 export function cutOffWarnings(found: readonly CutOff[]): readonly string[] {
-  const told = found.slice(0, MAX_WORKLOADS).map(({ workload, callers }) => {
+  const described = found.slice(0, MAX_WORKLOADS).map(({ workload, callers }) => {
     const shown = callers
       .slice(0, MAX_CALLERS)
       .map(
@@ -94,6 +94,8 @@ export function cutOffWarnings(found: readonly CutOff[]): readonly string[] {
     const list = more === 0 ? shown.join(", ") : `${shown.join(", ")} and ${more} more`
     return `this will block plaintext callers of \`${workload}\`: ${list}; see \`merlonctl mtls ready\``
   })
-  const left = found.length - told.length
-  return left === 0 ? told : [...told, `and plaintext callers of ${left} more ${left === 1 ? "workload" : "workloads"}`]
+  const left = found.length - described.length
+  return left === 0
+    ? described
+    : [...described, `and plaintext callers of ${left} more ${left === 1 ? "workload" : "workloads"}`]
 }

@@ -79,7 +79,7 @@ export class MeshObservations {
     const { own, others } = this.#sources
     const stopOwn = own.follow(namespace, query, (items, leftOut) => follower.decided(items, leftOut))
     const stopOthers = others.follow(OBSERVATION_PATHS.follow, observationQuery(namespace, query), {
-      said: line => {
+      onLine: line => {
         const { items, leftOut } = objectOf(line)
         const read = itemsIn(items)
         const more = wholeOf(leftOut)

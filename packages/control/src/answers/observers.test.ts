@@ -41,9 +41,9 @@ function stage() {
   const open = (node: string) => observers.open({} as never, node, inquiry => asked.push(inquiry)) // no caller needed
   const session = open("foo/a")
   if ("code" in session) throw new Error(session.message)
-  const tell = (sequence: number, ...calls: readonly ObservedCall[]): void =>
+  const notify = (sequence: number, ...calls: readonly ObservedCall[]): void =>
     session.onObservation({ kind: "calls", run: "r", sequence, calls, forgotten: 0 })
-  return { ...views, ledger, observers, session, asked, open, tell }
+  return { ...views, ledger, observers, session, asked, open, notify }
 }
 
 it("rejects a proxy that reports in the name of another", () => {
@@ -51,30 +51,30 @@ it("rejects a proxy that reports in the name of another", () => {
 })
 
 it("attributes calls to the workload of the reporting proxy", () => {
-  const { tell, ledger } = stage()
-  tell(1, call({ workload: "bar/other" }))
+  const { notify, ledger } = stage()
+  notify(1, call({ workload: "bar/other" }))
   expect(ledger.calls().map(({ workload }) => workload)).toEqual(["foo/a"])
 })
 
 it("limits times in the future to now", () => {
-  const { tell, ledger } = stage()
-  tell(1, call({ firstSeen: NOW + 1, lastSeen: Number.MAX_SAFE_INTEGER }))
+  const { notify, ledger } = stage()
+  notify(1, call({ firstSeen: NOW + 1, lastSeen: Number.MAX_SAFE_INTEGER }))
   expect(ledger.calls()).toMatchObject([{ firstSeen: NOW, lastSeen: NOW }])
 })
 
 it("keeps one batch of a proxy at a time", () => {
-  const { tell, ledger } = stage()
-  for (let sequence = 1; sequence <= 100; sequence++) tell(sequence, call({ port: sequence }))
+  const { notify, ledger } = stage()
+  for (let sequence = 1; sequence <= 100; sequence++) notify(sequence, call({ port: sequence }))
   expect(ledger.calls()).toHaveLength(1)
 })
 
 it("counts only rules that can apply to the proxy's namespace", () => {
-  const { tell, ledger, policies } = stage()
+  const { notify, ledger, policies } = stage()
   for (const key of ["foo/own", "merlon-system/all", "bar/others"]) {
     const spec: PolicyDocument["spec"] = { rules: [{}] }
     policies.set("AuthorizationPolicy", policyOf("AuthorizationPolicy", key, spec))
   }
-  tell(1, ...["foo/own", "merlon-system/all", "bar/others"].map(policy => call({ rule: { policy, rule: 0 } })))
+  notify(1, ...["foo/own", "merlon-system/all", "bar/others"].map(policy => call({ rule: { policy, rule: 0 } })))
   const used = [...ledger.rules().values()].map(({ policy }) => policy)
   expect(used.sort()).toEqual(["AuthorizationPolicy/foo/own", "AuthorizationPolicy/merlon-system/all"])
 })

@@ -31,7 +31,7 @@ export interface ProxyDestination {
   readonly called: CalledDestination
 }
 
-export interface AskedDestinations {
+export interface QueriedDestinations {
   readonly destinations: readonly ProxyDestination[]
   /** Proxies that were queried, and known proxies that handle outbound calls. */
   readonly asked: number
@@ -102,10 +102,10 @@ export class Observers implements ObservationSink {
   /** Returns a function that stops following. */
   follow(follower: Follower): () => void {
     this.#followers.add(follower)
-    this.#tellWhetherFollowed()
+    this.#announceFollowing()
     return () => {
       this.#followers.delete(follower)
-      this.#tellWhetherFollowed()
+      this.#announceFollowing()
     }
   }
 
@@ -147,7 +147,7 @@ export class Observers implements ObservationSink {
   }
 
   /** What was called by the workloads whose proxies are wanted. */
-  async destinations(wanted: (proxy: string) => boolean): Promise<AskedDestinations> {
+  async destinations(wanted: (proxy: string) => boolean): Promise<QueriedDestinations> {
     const known = this.#of(undefined).filter(({ proxy }) => wanted(proxy) && this.#options.takesCalls(proxy))
     const sessions = known.slice(0, MAX_ASKED)
     const lists = await Promise.all(
@@ -256,7 +256,7 @@ export class Observers implements ObservationSink {
     return [...this.#followers].some(({ namespace }) => isOf(proxy, namespace))
   }
 
-  #tellWhetherFollowed(): void {
+  #announceFollowing(): void {
     for (const { proxy, ask } of this.#sessions.values()) ask({ kind: "follow", on: this.#isFollowed(proxy) })
   }
 }

@@ -151,8 +151,8 @@ describe("a plaintext caller", () => {
     })
     expect(readiness).toMatchObject({ state: "waiting", plaintext: [{ from: "foo/shop", calls }] })
     expect(readiness?.plaintext[0]?.advice).toMatch(advice)
-    const told = calls === "captured" ? " (now captured)" : ""
-    expect(readiness?.why).toBe(`1 plaintext caller${told}`)
+    const received = calls === "captured" ? " (now captured)" : ""
+    expect(readiness?.why).toBe(`1 plaintext caller${received}`)
   })
 
   it("is counted separately if captured", () => {

@@ -144,14 +144,14 @@ function report(pods: readonly MeshWorkload[], { documents, proxies, mesh }: Wor
 function podOf(pod: MeshWorkload, proxy: ProxyReport | undefined): ReportedPod {
   const { name, ready, proxied, bypass, udpPorts, udp, leaving } = pod
   const [address] = pod.addresses
-  const { key: _, ...told } = proxy ?? { key: "" }
+  const { key: _, ...reported } = proxy ?? { key: "" }
   return {
     ...{ name, ready, proxied },
     ...(address === undefined ? {} : { address }),
     ...(bypass === undefined ? {} : { bypass }),
     ...(udpPorts.length === 0 ? {} : { udp: { ports: udpPorts, handling: udp } }),
     ...(leaving ? { leaving } : {}),
-    ...(proxy === undefined ? {} : { proxy: told as Omit<ProxyReport, "key"> }), // everything except the key
+    ...(proxy === undefined ? {} : { proxy: reported as Omit<ProxyReport, "key"> }), // everything except the key
   }
 }
 

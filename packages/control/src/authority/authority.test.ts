@@ -138,18 +138,18 @@ describe("the control plane's own certificate", () => {
     const authority = await stage.authority()
     const serving = authority.serve("xds", ["merlond.merlon-system.svc", "::1"], IDENTITY)
     const { privateKey } = serving.current
-    let told = 0
-    serving.onChange(() => told++)
+    let received = 0
+    serving.onChange(() => received++)
     await stage.clock.advance(12 * HOUR - 1)
-    expect(told).toBe(0)
+    expect(received).toBe(0)
     await stage.clock.advance(1)
-    expect(told).toBe(1)
+    expect(received).toBe(1)
     expect(serving.current.privateKey).not.toBe(privateKey)
     expect(serving.current.notAfter).toBe(stage.clock.now() + 24 * HOUR)
     expect(certificateFacts(serving.current.certificateChain).spiffeId).toBe(IDENTITY)
     serving.close()
     await stage.clock.advance(48 * HOUR)
-    expect(told).toBe(1)
+    expect(received).toBe(1)
   })
 
   it("is retried if it cannot be renewed", async () => {
@@ -175,14 +175,14 @@ describe("a closed authority", () => {
     const authority = await stage.authority()
     authority.serve("xds", ["localhost"])
     authority.rotateWith(stage.ledger)
-    let told = 0
-    authority.onChange(() => told++)
+    let received = 0
+    authority.onChange(() => received++)
     await settle()
     authority.close()
     stage.configMap(NAMES.revocationsConfigMap, { identities: IDENTITY })
     await stage.cluster.delete(SECRETS, NAMES.rootSecret, NAMES.namespace)
     await settle()
-    expect([told, stage.clock.pending]).toEqual([0, 0])
+    expect([received, stage.clock.pending]).toEqual([0, 0])
   })
 })
 

@@ -52,7 +52,7 @@ export class SelfSigned implements KeySource {
 
   /** Waits for an operator if the root has expired: restarting in a loop would not help. */
   static async open(options: SelfSignedOptions, secrets: Reflected<KubernetesObject>): Promise<SelfSigned> {
-    let said = ""
+    let output = ""
     for (;;) {
       try {
         const opened = new SelfSigned(options, await openRootSecret(options))
@@ -60,9 +60,9 @@ export class SelfSigned implements KeySource {
         return opened
       } catch (error) {
         if (!(error instanceof ExpiredRootError)) throw error
-        if (error.message !== said) options.log.error({}, error.message)
-        said = error.message
-        options.waiting(said)
+        if (error.message !== output) options.log.error({}, error.message)
+        output = error.message
+        options.waiting(output)
         await changeOf(secrets, `${options.names.namespace}/${options.names.rootSecret}`, options.stopped)
       }
     }

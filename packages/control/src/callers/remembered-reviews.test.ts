@@ -6,20 +6,20 @@ import { MOST_REMEMBERED, REMEMBERED_MS, RememberedReviews } from "./remembered-
 const CALLER: Caller = { trustDomain: "cluster.local", namespace: "foo", serviceAccount: "web", proof: "token" }
 
 let asked: string[]
-let said: Caller | undefined | Error
+let result: Caller | undefined | Error
 let now: number
 let elapsed: number
 let reviews: RememberedReviews
 
 beforeEach(() => {
   asked = []
-  said = CALLER
+  result = CALLER
   now = 1_000_000
   elapsed = 0
   const review = async (token: string) => {
     asked.push(token)
-    if (said instanceof Error) throw said
-    return said
+    if (result instanceof Error) throw result
+    return result
   }
   reviews = new RememberedReviews({ review, now: () => now, elapsed: () => elapsed })
 })
@@ -33,7 +33,7 @@ it("reviews a token once, also for concurrent callers", async () => {
 
 it("notices within a minute that an account was deleted", async () => {
   await reviews.callerOf("a")
-  said = undefined
+  result = undefined
   elapsed = REMEMBERED_MS - 1
   expect(await reviews.callerOf("a")).toEqual(CALLER)
   elapsed = REMEMBERED_MS
@@ -55,22 +55,22 @@ it("counts the minute from the query, however late the answer arrives", async ()
 })
 
 it("trusts no token past its expiry, even if the clock goes back", async () => {
-  said = { ...CALLER, expiresAt: now + 10 }
+  result = { ...CALLER, expiresAt: now + 10 }
   await reviews.callerOf("a")
   now += 10
-  said = undefined
+  result = undefined
   expect(await reviews.callerOf("a")).toBeUndefined()
-  said = CALLER
+  result = CALLER
   await reviews.callerOf("b")
-  said = undefined
+  result = undefined
   now -= 3_600_000
   elapsed += REMEMBERED_MS
   expect(await reviews.callerOf("b")).toBeUndefined()
 })
 
 it.each<[string, () => void]>([
-  ["invalid", () => (said = undefined)],
-  ["an invitation", () => (said = { ...CALLER, invitation: "once" })],
+  ["invalid", () => (result = undefined)],
+  ["an invitation", () => (result = { ...CALLER, invitation: "once" })],
 ])("does not cache a token that is %s", async (_, say) => {
   say()
   await reviews.callerOf("a")
@@ -80,9 +80,9 @@ it.each<[string, () => void]>([
 })
 
 it("does not cache a failed review", async () => {
-  said = new Error("the API is away")
+  result = new Error("the API is away")
   await expect(reviews.callerOf("a")).rejects.toThrow("away")
-  said = CALLER
+  result = CALLER
   expect(await reviews.callerOf("a")).toEqual(CALLER)
 })
 

@@ -32,7 +32,7 @@ export class RememberedReviews {
   /** Accepted tokens by digest, oldest first. */
   readonly #good = new Map<string, Remembered>()
   /** Reviews in progress: concurrent streams with the same token share one. */
-  readonly #asking = new Map<string, Promise<Caller | undefined>>()
+  readonly #pending = new Map<string, Promise<Caller | undefined>>()
 
   constructor({ review, now = Date.now, elapsed = () => performance.now() }: RememberedReviewsOptions) {
     this.#review = review
@@ -49,12 +49,12 @@ export class RememberedReviews {
     this.#forgetOld()
     const known = this.#good.get(digest)?.caller
     if (known !== undefined && !this.#hasEnded(known)) return Promise.resolve(known)
-    const asking = this.#asking.get(digest) ?? this.#ask(digest, token)
-    this.#asking.set(digest, asking)
-    return asking
+    const pending = this.#pending.get(digest) ?? this.#query(digest, token)
+    this.#pending.set(digest, pending)
+    return pending
   }
 
-  async #ask(digest: string, token: string): Promise<Caller | undefined> {
+  async #query(digest: string, token: string): Promise<Caller | undefined> {
     // Taken before the query: the answer may describe any moment since then.
     const since = this.#elapsed()
     try {
@@ -62,7 +62,7 @@ export class RememberedReviews {
       if (caller !== undefined && isLasting(caller)) this.#remember(digest, { caller, since })
       return caller
     } finally {
-      this.#asking.delete(digest)
+      this.#pending.delete(digest)
     }
   }
 

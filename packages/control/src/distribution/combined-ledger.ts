@@ -52,7 +52,7 @@ export class CombinedLedger implements ProxyLedger {
   constructor(options: CombinedLedgerOptions) {
     this.#options = options
     this.#scheduler = options.scheduler ?? SYSTEM_SCHEDULER
-    this.#burst = new Burst(() => this.#tell(), this.#scheduler)
+    this.#burst = new Burst(() => this.#notify(), this.#scheduler)
     this.#stops = [
       options.own.onChange(keys => this.#revise(keys)),
       options.reports.onChange(({ key, object }) => this.#receive(key, object)),
@@ -140,7 +140,7 @@ export class CombinedLedger implements ProxyLedger {
     if (this.#changed.size > 0) this.#burst.request()
   }
 
-  #tell(): void {
+  #notify(): void {
     const changed = new Set(this.#changed)
     this.#changed.clear()
     this.#changes.emit(changed)

@@ -90,7 +90,7 @@ export class ConnectedProxies implements ProxyLedger {
 
   constructor({ scheduler, now = Date.now }: ConnectedProxiesOptions = {}) {
     this.#now = now
-    this.#burst = new Burst(() => this.#tell(), scheduler)
+    this.#burst = new Burst(() => this.#notify(), scheduler)
   }
 
   get proxies(): ReadonlyMap<string, ProxyRecord> {
@@ -102,17 +102,17 @@ export class ConnectedProxies implements ProxyLedger {
   }
 
   /** `said`: what the proxy reports about its certificate and itself. `pod`: the proven uid of its Pod. */
-  connect(key: string, said: ProxyMetadata = {}, pod?: string): ProxySession {
+  connect(key: string, metadata: ProxyMetadata = {}, pod?: string): ProxySession {
     const record: ProxyRecord = {
       key,
       connectedAt: this.#now(),
       enforced: NOTHING,
       rejection: undefined,
-      signer: readSigner(said.signer),
-      version: readVersion(said.version),
-      certificateNotAfter: readTime(said.certificateNotAfter),
-      calls: readCalls(said.calls),
-      enforcer: readEnforcer(said.enforcer),
+      signer: readSigner(metadata.signer),
+      version: readVersion(metadata.version),
+      certificateNotAfter: readTime(metadata.certificateNotAfter),
+      calls: readCalls(metadata.calls),
+      enforcer: readEnforcer(metadata.enforcer),
       pod,
     }
     const session = new Session(record, this.#host)
@@ -147,7 +147,7 @@ export class ConnectedProxies implements ProxyLedger {
     this.#burst.request()
   }
 
-  #tell(): void {
+  #notify(): void {
     const changed = new Set(this.#changed)
     this.#changed.clear()
     this.#changes.emit(changed)

@@ -167,16 +167,16 @@ describe("the ledger", () => {
 
   it("notifies once per burst", () => {
     const { connect, proxies, settle } = setUp()
-    const told: string[][] = []
-    const stop = proxies.onChange(keys => told.push([...keys]))
+    const received: string[][] = []
+    const stop = proxies.onChange(keys => received.push([...keys]))
     const subscriber = connect()
     subscriber.acknowledged(PROXY_RESOURCE, subscriber.snapshot(PROXY_RESOURCE).revision)
     settle()
-    expect(told).toEqual([["foo/a"]])
+    expect(received).toEqual([["foo/a"]])
     stop()
     subscriber.close()
     settle()
-    expect(told.length).toBe(1)
+    expect(received.length).toBe(1)
   })
 
   it("remembers a limited number of views of a client that does not answer", () => {

@@ -7,8 +7,8 @@ import type { Caller, ClientNode, HeldVersions, Rejection, ResourceSource, Subsc
 import type { ProxyViews } from "../snapshot/proxy-views.js"
 import type { ConnectedProxies } from "./connected-proxies.js"
 import type { RouteResources } from "./delegate.js"
-import { Gatekeeper, type GatekeeperOptions } from "./gatekeeper.js"
 import { ProxyWatch, type ProxyWatchHost } from "./proxy-watch.js"
+import { StreamAuthorizer, type StreamAuthorizerOptions } from "./stream-authorizer.js"
 import { type StreamClient, StreamSubscriber, type Watches } from "./stream-subscriber.js"
 import { ViewPermit, type ViewPermitOptions } from "./view-permit.js"
 
@@ -18,7 +18,7 @@ export interface PresenceSink {
   enforcing(key: string, node: ClientNode): () => void
 }
 
-export interface DistributionOptions extends GatekeeperOptions {
+export interface DistributionOptions extends StreamAuthorizerOptions {
   readonly views: ProxyViews
   readonly proxies: ConnectedProxies
   readonly routes: RouteResources
@@ -29,7 +29,7 @@ export interface DistributionOptions extends GatekeeperOptions {
 
 export class Distribution implements ResourceSource {
   readonly #options: DistributionOptions
-  readonly #gatekeeper: Gatekeeper
+  readonly #authorizer: StreamAuthorizer
   /** By workload key. */
   readonly #watches = new Map<string, readonly ProxyWatch[]>()
   readonly #stops: readonly (() => void)[]
@@ -48,8 +48,8 @@ export class Distribution implements ResourceSource {
 
   constructor(options: DistributionOptions) {
     this.#options = options
-    this.#gatekeeper = new Gatekeeper(options)
-    this.#permitOptions = { gatekeeper: this.#gatekeeper, trust: options.trust, views: options.views }
+    this.#authorizer = new StreamAuthorizer(options)
+    this.#permitOptions = { authorizer: this.#authorizer, trust: options.trust, views: options.views }
     this.#stops = [
       options.views.onChange(workloads => {
         for (const key of workloads) for (const watch of this.#watches.get(key) ?? []) watch.changed()
@@ -61,14 +61,14 @@ export class Distribution implements ResourceSource {
   }
 
   open(caller: Caller, node: ClientNode, wake: (typeUrl: string) => void): Subscriber | Rejection {
-    const rejection = this.#gatekeeper.rejectMember(caller)
+    const rejection = this.#authorizer.rejectMember(caller)
     if (rejection !== undefined) return rejection
     return new StreamSubscriber(this.#sources, { caller, node, wake })
   }
 
   mayWatch(caller: Caller, node: ClientNode, typeUrl: string): Rejection | undefined {
     if (typeUrl === PROXY_RESOURCE) return this.#rejectView(caller, node)
-    const rejection = this.#gatekeeper.rejectMember(caller)
+    const rejection = this.#authorizer.rejectMember(caller)
     if (rejection !== undefined) return rejection
     if (this.#options.routes.serves(typeUrl)) return undefined
     return { code: "INVALID_ARGUMENT", message: "this server has no resources of this type" }
@@ -76,17 +76,17 @@ export class Distribution implements ResourceSource {
 
   /** Whether the caller may stay connected: checked again from time to time, and when trust changes. */
   reject(caller: Caller): Rejection | undefined {
-    return this.#gatekeeper.rejectMember(caller) ?? this.#gatekeeper.rejectGone(caller)
+    return this.#authorizer.rejectMember(caller) ?? this.#authorizer.rejectGone(caller)
   }
 
   /** Whether the caller may have another certificate. */
   rejectCertificate(caller: Caller): Rejection | undefined {
-    return this.#gatekeeper.rejectIdentity(caller) ?? this.#gatekeeper.rejectRenewal(caller)
+    return this.#authorizer.rejectIdentity(caller) ?? this.#authorizer.rejectRenewal(caller)
   }
 
   /** Whether the caller may report for the proxy of that node. */
   mayReportFor(caller: Caller, nodeId: string): boolean {
-    return this.#gatekeeper.rejectWorkload(caller, { id: nodeId, metadata: {}, peerAddress: "" }) === undefined
+    return this.#authorizer.rejectWorkload(caller, { id: nodeId, metadata: {}, peerAddress: "" }) === undefined
   }
 
   stop(): void {
@@ -94,7 +94,7 @@ export class Distribution implements ResourceSource {
   }
 
   #rejectView(caller: Caller, node: ClientNode): Rejection | undefined {
-    const rejection = this.#gatekeeper.rejectWorkload(caller, node)
+    const rejection = this.#authorizer.rejectWorkload(caller, node)
     if (rejection !== undefined) return rejection
     if (this.#options.views.get(node.id) !== undefined) return undefined
     return { code: "UNAVAILABLE", message: `the configuration of \`${node.id}\` is not known yet; retry` }

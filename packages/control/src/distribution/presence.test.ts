@@ -5,9 +5,9 @@ import { describe, expect, it, test, vi } from "vitest"
 import { ApiError } from "../kubernetes/client.js"
 import { objectOf } from "../registry/foreign.js"
 import { podOf } from "../registry/testing/objects.js"
-import { HandScheduler } from "../snapshot/testing/hand-driven.js"
+import { ManualScheduler } from "../snapshot/testing/manual-sources.js"
 import { DeclaredPresence } from "./presence.js"
-import { HandClient } from "./testing/hand-client.js"
+import { ManualClient } from "./testing/manual-client.js"
 
 const KEY = "foo/a"
 const declared = (status: object = {}) =>
@@ -18,9 +18,9 @@ const node = (metadata: ClientNode["metadata"] = {}, peerAddress = "127.0.0.1"):
   peerAddress,
 })
 
-function setUp(pod = declared(), replica = "r1", api = new HandClient()) {
+function setUp(pod = declared(), replica = "r1", api = new ManualClient()) {
   if (api.reflected.items.size === 0) api.reflected.set(pod)
-  const scheduler = new HandScheduler()
+  const scheduler = new ManualScheduler()
   const errors: string[] = []
   const presence = new DeclaredPresence({
     client: api.client,
@@ -181,7 +181,7 @@ describe("after a restart", () => {
 
   /** Two Pods that an earlier run marked ready; the proxy of the second one reconnects. */
   async function restarted() {
-    const api = new HandClient()
+    const api = new ManualClient()
     const first = setUp(declared(), "r1", api)
     first.presence.enforcing(KEY, node())
     await vi.waitFor(() => expect(first.ready()).toBe("True"), 90_000)
@@ -273,7 +273,7 @@ it("writes one status at a time, and finally the last one", async () => {
 })
 
 it("is ready only while its application is, whichever replica reports it", async () => {
-  const api = new HandClient()
+  const api = new ManualClient()
   const first = setUp(declared(), "r1", api)
   const end = first.presence.enforcing(KEY, node())
   await vi.waitFor(() => expect(first.ready()).toBe("True"), 90_000)
@@ -290,18 +290,20 @@ it("is ready only while its application is, whichever replica reports it", async
 
 it("reports on the Pod whether its application can be reached past its proxy", async () => {
   const { presence, status } = setUp()
-  const told = (message: string | undefined) =>
+  const resultOf = (message: string | undefined) =>
     vi.waitFor(() => {
       const { conditions } = status() as { conditions?: { type: string; status: string; message: string }[] }
       const found = conditions?.find(({ type }) => type === "merlon.dev/Captured")
       expect([conditions !== undefined, found?.message]).toEqual([true, message])
     }, 90_000)
   presence.enforcing(KEY, node({ exposed: "8080,9090" }))
-  await told("its application answers without going through xserver at ports 8080, 9090; let it listen on 127.0.0.1")
+  await resultOf(
+    "its application answers without going through xserver at ports 8080, 9090; let it listen on 127.0.0.1",
+  )
   presence.enforcing(KEY, node({}))
-  await told(undefined)
+  await resultOf(undefined)
   presence.enforcing(KEY, node({ exposed: "8080" }))
-  await told("its application answers without going through xserver at port 8080; let it listen on 127.0.0.1")
+  await resultOf("its application answers without going through xserver at port 8080; let it listen on 127.0.0.1")
   presence.enforcing(KEY, node({ exposed: "none" }))
-  await told(undefined)
+  await resultOf(undefined)
 })

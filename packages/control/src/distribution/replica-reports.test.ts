@@ -4,14 +4,14 @@ import { meshNames } from "@merlon/policy/mesh"
 import fc from "fast-check"
 import { describe, expect, inject, it, test, vi } from "vitest"
 import { ApiError } from "../kubernetes/client.js"
-import { HandScheduler } from "../snapshot/testing/hand-driven.js"
+import { ManualScheduler } from "../snapshot/testing/manual-sources.js"
 import { CombinedLedger } from "./combined-ledger.js"
 import { ConnectedProxies } from "./connected-proxies.js"
 import { InternedVersions } from "./interned-versions.js"
 import type { ProxyRecord } from "./ledger.js"
 import { decodeReport, encodeReport } from "./replica-report.js"
 import { ReplicaReporter } from "./replica-reporter.js"
-import { HandClient } from "./testing/hand-client.js"
+import { ManualClient } from "./testing/manual-client.js"
 
 const names = meshNames()
 const OWN = "merlon-system/merlon-replica-leader"
@@ -112,8 +112,8 @@ describe("a report", () => {
 const OWNER = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", name: "merlond", uid: "u1" }
 
 function setUp() {
-  const api = new HandClient()
-  const scheduler = new HandScheduler()
+  const api = new ManualClient()
+  const scheduler = new ManualScheduler()
   const versions = new InternedVersions()
   const errors: unknown[] = []
   const clock = { now: 1_000 }
@@ -124,11 +124,11 @@ function setUp() {
   const reporting = { client: api.client, names, replica: "r2", ledger: theirs, owners }
   const reporter = new ReplicaReporter({ ...reporting, onError, scheduler })
   const leader = new CombinedLedger({ own, reports: api.reflected, ownReport: OWN, versions, scheduler })
-  const told: string[][] = []
-  leader.onChange(keys => told.push([...keys].sort()))
+  const received: string[][] = []
+  leader.onChange(keys => received.push([...keys].sort()))
   const written = (count: number) => vi.waitFor(() => expect(api.writes.length).toBe(count), 90_000)
   const settled = () => new Promise(resolve => setImmediate(resolve))
-  return { api, scheduler, errors, clock, theirs, own, reporter, leader, told, written, settled }
+  return { api, scheduler, errors, clock, theirs, own, reporter, leader, received, written, settled }
 }
 
 const sent = (version: string) => new Map([["trust", { version }]])
@@ -211,7 +211,7 @@ describe("a replica that does not lead", () => {
 
 describe("the leader", () => {
   it("counts its own proxies and those of the others", async () => {
-    const { scheduler, theirs, own, reporter, leader, told, written, settled } = setUp()
+    const { scheduler, theirs, own, reporter, leader, received, written, settled } = setUp()
     own.connect("foo/mine")
     theirs.connect("foo/theirs", { signer: "a".repeat(64), calls: "captured" }).acknowledged(sent("v1"))
     reporter.start()
@@ -221,12 +221,12 @@ describe("the leader", () => {
     scheduler.advance(10)
     expect([...leader.proxies.keys()].sort()).toEqual(["foo/mine", "foo/theirs"])
     expect(leader.proxies.get("foo/theirs")).toEqual(theirs.proxies.get("foo/theirs"))
-    expect(told.flat().sort()).toEqual(["foo/mine", "foo/theirs"])
+    expect(received.flat().sort()).toEqual(["foo/mine", "foo/theirs"])
     scheduler.advance(10_000)
     await written(3)
     await settled()
     scheduler.advance(10)
-    expect(told.flat().length).toBe(2)
+    expect(received.flat().length).toBe(2)
   })
 
   it("counts the later connection of a proxy", async () => {
@@ -246,7 +246,7 @@ describe("the leader", () => {
   })
 
   it("stops counting a report that is not renewed or was deleted", async () => {
-    const { api, scheduler, theirs, reporter, leader, told, written, settled } = setUp()
+    const { api, scheduler, theirs, reporter, leader, received, written, settled } = setUp()
     theirs.connect("foo/a")
     reporter.start()
     scheduler.advance(10)
@@ -260,7 +260,7 @@ describe("the leader", () => {
     scheduler.advance(1_000)
     expect(leader.proxies.has("foo/a")).toBe(false)
     scheduler.advance(10)
-    expect(told.at(-1)).toEqual(["foo/a"])
+    expect(received.at(-1)).toEqual(["foo/a"])
   })
 
   it("is incomplete while a report is not renewed, for a limited time", async () => {

@@ -5,10 +5,10 @@
 import type { Caller, ClientNode } from "@merlon/xds/server"
 import type { TrustSource } from "../authority/trust-source.js"
 import type { ProxyView, ProxyViews } from "../snapshot/proxy-views.js"
-import type { Gatekeeper } from "./gatekeeper.js"
+import type { StreamAuthorizer } from "./stream-authorizer.js"
 
 export interface ViewPermitOptions {
-  readonly gatekeeper: Gatekeeper
+  readonly authorizer: StreamAuthorizer
   readonly trust: TrustSource
   readonly views: ProxyViews
 }
@@ -31,18 +31,18 @@ export class ViewPermit {
 
   /** Whether the caller's Pod has been replaced by another Pod of the same name. That never changes back. */
   get isReplaced(): boolean {
-    return this.#options.gatekeeper.isReplaced(this.#caller, this.node)
+    return this.#options.authorizer.isReplaced(this.#caller, this.node)
   }
 
   /** Undefined if the view does not exist any more, or this caller may not see it. */
   current(): ProxyView | undefined {
-    const { gatekeeper, trust, views } = this.#options
+    const { authorizer, trust, views } = this.#options
     const now = trust.current
     if (this.#trust !== now) {
       this.#trust = now
-      this.#isProven = gatekeeper.rejectNode(this.#caller, this.node) === undefined
+      this.#isProven = authorizer.rejectNode(this.#caller, this.node) === undefined
     }
-    const mayHave = this.#isProven && gatekeeper.rejectPod(this.#caller, this.node) === undefined
+    const mayHave = this.#isProven && authorizer.rejectPod(this.#caller, this.node) === undefined
     return mayHave ? views.get(this.node.id) : undefined
   }
 }

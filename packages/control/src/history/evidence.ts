@@ -19,7 +19,7 @@ export interface RecordedEvidence {
   readonly packed?: string
 }
 
-export interface KeptEvidence {
+export interface StoredEvidence {
   readonly certificate: string
   /** The policy that changed, and the others that selected its workloads. */
   readonly before: unknown
@@ -38,7 +38,7 @@ export function recordedEvidence(evidence: ChangeEvidence | { readonly missing: 
 }
 
 /** Fail closed: evidence that cannot be read is empty, and matches no digest. */
-export function unpackedEvidence(packed: string): KeptEvidence {
+export function unpackedEvidence(packed: string): StoredEvidence {
   try {
     const limit = { maxOutputLength: 4 * MAX_EVIDENCE }
     const text = gunzipSync(Buffer.from(packed, "base64"), limit).toString("utf8")

@@ -9,13 +9,13 @@ import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
 import { type Owners, ownedBy } from "../kubernetes/owner-reference.js"
 import { CONFIG_MAPS, type KubernetesObject, NAMESPACES } from "../kubernetes/resource-type.js"
 import { objectOf, textOf } from "../registry/foreign.js"
-import { type KeptEvidence, unpackedEvidence } from "./evidence.js"
+import { type StoredEvidence, unpackedEvidence } from "./evidence.js"
 import {
   EMPTY_HISTORY,
-  keptEvidence,
   type NamespaceHistory,
   type RecordedChange,
   readHistory,
+  storedEvidence,
   withChanges,
   writeHistory,
 } from "./namespace-history.js"
@@ -81,7 +81,7 @@ export class HistoryStore {
       const all = new Map([...evidenceIn(stored), ...fresh])
       // Read after the certificates, whose entries were stored before them.
       const { entries } = await this.read(namespace)
-      const kept = keptEvidence(entries, all, MAX_EVIDENCE_BYTES)
+      const kept = storedEvidence(entries, all, MAX_EVIDENCE_BYTES)
       return { certificates: JSON.stringify(Object.fromEntries(kept)) }
     }).catch((error: unknown) =>
       this.#options.warn(`certificates of namespace \`${namespace}\` are not kept: ${messageOf(error)}`),
@@ -89,7 +89,7 @@ export class HistoryStore {
   }
 
   /** The certificate with this digest and its policies, unchecked; undefined if it is not kept. */
-  async evidence(namespace: string, digest: string): Promise<KeptEvidence | undefined> {
+  async evidence(namespace: string, digest: string): Promise<StoredEvidence | undefined> {
     const packed = evidenceIn(await this.#get(this.#evidenceNameOf(namespace))).get(digest)
     return packed === undefined ? undefined : unpackedEvidence(packed)
   }

@@ -104,7 +104,7 @@ function isNote({ digest, size, missing }: Foreign): boolean {
 }
 
 /** The evidence to keep, by digest of the certificate: that of the newest entries, within the limit. */
-export function keptEvidence(
+export function storedEvidence(
   entries: readonly HistoryEntry[],
   evidence: ReadonlyMap<string, string>,
   bytes: number,

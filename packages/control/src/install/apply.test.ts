@@ -15,7 +15,7 @@ describe("whether an object already has the wanted fields", () => {
     ["nothing for an object", { a: null }, { a: {} }, false],
     ["a field that is only inherited", {}, { constructor: {} }, false],
     ["a wanted field that is undefined", {}, { a: undefined }, true],
-  ])("%s", (_, actual, told, expected) => {
-    expect(contains(actual, told)).toBe(expected)
+  ])("%s", (_, actual, received, expected) => {
+    expect(contains(actual, received)).toBe(expected)
   })
 })

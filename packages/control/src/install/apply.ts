@@ -36,16 +36,16 @@ async function created(client: KubernetesClient, type: ResourceType, object: Kub
  * Whether every wanted field has its wanted value. Lists are compared as a whole, but their members may have more
  * fields.
  */
-export function contains(actual: unknown, told: unknown): boolean {
-  if (Array.isArray(told)) {
+export function contains(actual: unknown, wanted: unknown): boolean {
+  if (Array.isArray(wanted)) {
     return (
-      Array.isArray(actual) && actual.length === told.length && told.every((item, at) => contains(actual[at], item))
+      Array.isArray(actual) && actual.length === wanted.length && wanted.every((item, at) => contains(actual[at], item))
     )
   }
-  if (typeof told !== "object" || told === null) return actual === told
+  if (typeof wanted !== "object" || wanted === null) return actual === wanted
   if (typeof actual !== "object" || actual === null || Array.isArray(actual)) return false
   const fields = actual as { readonly [field: string]: unknown } // an object, as checked above
-  return Object.entries(told).every(
+  return Object.entries(wanted).every(
     ([name, value]) => value === undefined || (Object.hasOwn(fields, name) && contains(fields[name], value)),
   )
 }

@@ -146,8 +146,8 @@ describe("the installed objects", () => {
 
   it("include only documented alerts", () => {
     const page = readFileSync(`${ROOT}docs/operations/alerts.md`, "utf8")
-    const told = [...page.matchAll(/^\| `(Merlon\w+)`/gm)].map(([, name]) => name)
-    expect(told).toEqual(alerts(metricNames("merlon")).map(({ name }) => name))
+    const received = [...page.matchAll(/^\| `(Merlon\w+)`/gm)].map(([, name]) => name)
+    expect(received).toEqual(alerts(metricNames("merlon")).map(({ name }) => name))
   })
 
   it("use only metrics that the programs have", () => {

@@ -70,8 +70,8 @@ describe("the webhooks", () => {
 
   it("include Services only for capture by Service", () => {
     expect(JSON.stringify(hooks("service"))).toContain('"services"')
-    const asking = hooks("redirect").filter(hook => JSON.stringify(hook.rules).includes('"services"'))
-    expect(asking.map(({ name }) => name)).toEqual(["confined.injection.merlon.dev", "chosen.injection.merlon.dev"])
+    const pending = hooks("redirect").filter(hook => JSON.stringify(hook.rules).includes('"services"'))
+    expect(pending.map(({ name }) => name)).toEqual(["confined.injection.merlon.dev", "chosen.injection.merlon.dev"])
   })
 
   it("use the mesh's own names", () => {

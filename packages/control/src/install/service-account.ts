@@ -46,7 +46,7 @@ interface TokenRequest {
 
 class AccountToken {
   #known: { readonly token: string; readonly renewAt: number; readonly endsAt: number } | undefined
-  #asking: Promise<string> | undefined
+  #pending: Promise<string> | undefined
 
   constructor(
     readonly admin: KubernetesClient,
@@ -59,11 +59,11 @@ class AccountToken {
     const known = this.#known
     const now = this.time.now()
     if (known !== undefined && now < known.renewAt) return known.token
-    this.#asking ??= this.#ask().finally(() => {
-      this.#asking = undefined
+    this.#pending ??= this.#ask().finally(() => {
+      this.#pending = undefined
     })
     try {
-      return await this.#asking
+      return await this.#pending
     } catch (error) {
       // The current token is still valid; the next request tries again.
       if (known !== undefined && now < known.endsAt) return known.token

@@ -96,12 +96,12 @@ export class InvariantStatus {
     const holds = invariant && (await this.#holds(key, invariant))
     if (holds === "later") return void this.#waiting.add(key)
     if (holds?.[2] === NOT_DECIDED) this.#tryAgain(key)
-    const said: readonly Said[] =
+    const rows: readonly ConditionRow[] =
       invariant === undefined || holds === undefined
         ? [["Accepted", "False", "Invalid", errors[0]?.message ?? "the document cannot be read"]]
         : [["Accepted", "True", "Valid", describe(invariant, mesh)], holds]
     const { generation } = object.metadata
-    const conditions = said.map(words => conditionOf(words, generation, previous, this.#clock.now()))
+    const conditions = rows.map(words => conditionOf(words, generation, previous, this.#clock.now()))
     const foreign = (previous?.conditions ?? []).filter(({ type }) => type !== "Accepted" && type !== "Holds")
     const status: Status = {
       ...(generation === undefined ? {} : { observedGeneration: generation }),
@@ -119,7 +119,7 @@ export class InvariantStatus {
     })
   }
 
-  async #holds(key: string, { metadata }: PolicyInvariant): Promise<Said | "later"> {
+  async #holds(key: string, { metadata }: PolicyInvariant): Promise<ConditionRow | "later"> {
     const answer = await this.#options.prover.holds({ ask: "holds", key }, metadata.namespace)
     if (!("notDecided" in answer)) return ["Holds", answer.status, answer.reason, answer.message]
     return answer.gaveWay ? "later" : ["Holds", "Unknown", NOT_DECIDED, answer.notDecided]
@@ -144,10 +144,10 @@ export class InvariantStatus {
 
 const NOT_DECIDED = "NotDecided"
 
-type Said = readonly [type: string, status: StatusCondition["status"], reason: string, message: string]
+type ConditionRow = readonly [type: string, status: StatusCondition["status"], reason: string, message: string]
 
 function conditionOf(
-  [type, status, reason, message]: Said,
+  [type, status, reason, message]: ConditionRow,
   generation: number | undefined,
   previous: Status | undefined,
   now: number,

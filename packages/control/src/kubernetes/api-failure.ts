@@ -9,12 +9,12 @@ const MAX_TEXT = 2000
 
 /** The error in a Status body, or in any other response of a server or of a proxy in front of it. */
 export function statusError(code: number, body: unknown, text = ""): ApiError {
-  const { reason, message, code: said, details } = objectOf(body)
+  const { reason, message, code: errorCode, details } = objectOf(body)
   if (typeof message !== "string") {
     return new ApiError(code, `HTTP ${code}`, `the API server answered ${code}${textSaid(text)}`)
   }
   return new ApiError(
-    typeof said === "number" && code === 0 ? said : code,
+    typeof errorCode === "number" && code === 0 ? errorCode : code,
     textOf(reason) ?? `HTTP ${code}`,
     short(message),
     listOf(objectOf(details).causes).map(causeOf),
@@ -33,8 +33,8 @@ export function unreachable(server: string, error: unknown): ApiError {
   if (error instanceof ApiError) return error
   const failure = error instanceof Error ? error : new Error(String(error))
   if (failure instanceof ConnectionError) return ApiError.unanswered("api-no-credentials", failure.message)
-  const said = (failure as { code?: unknown }).code // Node's errors have a string, a DOMException has a number
-  const code = typeof said === "string" ? said : failure.name
+  const errorCode = (failure as { code?: unknown }).code // Node's errors have a string, a DOMException has a number
+  const code = typeof errorCode === "string" ? errorCode : failure.name
   // OpenSSL could not read a certificate or key, or they do not match. Nothing was sent yet.
   if (code.startsWith("ERR_OSSL_")) {
     const why = short(failure.message)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from "vitest"
-import { HandScheduler } from "../snapshot/testing/hand-driven.js"
+import { ManualScheduler } from "../snapshot/testing/manual-sources.js"
 import { FreshRead } from "./fresh-read.js"
 
 function setUp() {
-  const scheduler = new HandScheduler()
+  const scheduler = new ManualScheduler()
   const reads: (() => void)[] = []
   const fresh = new FreshRead(() => new Promise(resolve => reads.push(resolve)), scheduler)
   const done: string[] = []

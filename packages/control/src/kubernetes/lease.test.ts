@@ -72,8 +72,8 @@ describe("leader election", () => {
   it("elects the first, and the second as soon as the first releases the Lease", async () => {
     const server = new LeaseServer(new VirtualTime())
     const [a, b] = [candidate(server, "a"), candidate(server, "b")]
-    const told: boolean[] = []
-    a.onChange(leader => told.push(leader))
+    const received: boolean[] = []
+    a.onChange(leader => received.push(leader))
     a.start()
     await server.time.advance(1)
     b.start()
@@ -83,7 +83,7 @@ describe("leader election", () => {
     expect(a.isLeader).toBe(false)
     await server.time.advance(3_000)
     expect(b.isLeader).toBe(true)
-    expect(told).toEqual([true, false])
+    expect(received).toEqual([true, false])
     await b.stop()
   })
 

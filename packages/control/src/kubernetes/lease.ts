@@ -58,7 +58,7 @@ export class LeaderElection {
   #loop: Promise<void> | undefined
   /** INVARIANT: before this moment no other candidate may take the Lease. */
   #leaderUntil = Number.NEGATIVE_INFINITY
-  #told = false
+  #reported = false
   #cancelExpiry: () => void = () => {}
   /** The Lease as last observed, and when that version was first observed. */
   #seen: { readonly version: string; readonly at: number } | undefined
@@ -213,25 +213,25 @@ export class LeaderElection {
 
   #leadUntil(moment: number): void {
     this.#leaderUntil = moment
-    this.#tellAtTheEnd()
-    this.#tell()
+    this.#reportLapse()
+    this.#notify()
   }
 
-  #tellAtTheEnd(): void {
+  #reportLapse(): void {
     this.#cancelExpiry()
     const left = this.#leaderUntil - this.#time.monotonic()
     if (left <= 0) return
     this.#cancelExpiry = this.#time.after(left, () => {
       // A timer may fire slightly early.
-      if (this.isLeader) this.#tellAtTheEnd()
-      else this.#tell()
+      if (this.isLeader) this.#reportLapse()
+      else this.#notify()
     })
   }
 
-  #tell(): void {
+  #notify(): void {
     const leader = this.isLeader
-    if (leader === this.#told) return
-    this.#told = leader
+    if (leader === this.#reported) return
+    this.#reported = leader
     this.#changes.emit(leader)
   }
 }

@@ -21,7 +21,7 @@ interface OpenWatch {
 }
 
 /** An API whose lists and watches the test answers. */
-class HandApi {
+class ManualApi {
   contents: readonly KubernetesObject[] = []
   version = "1"
   listError: ApiError | undefined
@@ -73,7 +73,7 @@ describe("a reflector", () => {
   })
 
   async function reflect(contents: readonly KubernetesObject[]) {
-    const api = new HandApi()
+    const api = new ManualApi()
     api.contents = contents
     const time = new VirtualTime()
     const logged: string[] = []
@@ -204,7 +204,7 @@ describe("a reflector", () => {
     ])
   })
 
-  it.each<[string, (api: HandApi) => void]>([
+  it.each<[string, (api: ManualApi) => void]>([
     ["is behind our revision", api => api.last.send({ type: "BOOKMARK", object: object("", "40") })],
     ["sends nothing at all", () => undefined],
   ])("lists again if a server restored from a backup %s", async (_, say) => {
@@ -233,15 +233,15 @@ describe("a reflector", () => {
 
   it("notifies the others if a listener throws, and ignores objects without a name", async () => {
     const { api, time, reflector, logged } = await reflect([])
-    const heard: string[] = []
+    const received: string[] = []
     reflector.onChange(() => {
       throw new Error("mine alone")
     })
-    reflector.onChange(change => heard.push(change.key))
+    reflector.onChange(change => received.push(change.key))
     api.last.send({ type: "ADDED", object: { apiVersion: "v1", kind: "ConfigMap" } as KubernetesObject }) // from a broken server
     api.last.send({ type: "ADDED", object: object("a", "2") })
     await time.advance(0)
-    expect(heard).toEqual(["foo/a"])
+    expect(received).toEqual(["foo/a"])
     expect(logged).toEqual([expect.stringContaining("without a name"), expect.stringContaining("failed on `foo/a`")])
   })
 

@@ -220,12 +220,12 @@ export class Reflector<T extends KubernetesObject> implements Reflected<T> {
     return false
   }
 
-  #keep(key: string, told: T): void {
+  #keep(key: string, received: T): void {
     const previous = this.#items.get(key)
     const { kept } = this.#options
-    const object = withoutManagers(kept === undefined ? told : kept(told))
+    const object = withoutManagers(kept === undefined ? received : kept(received))
     this.#items.set(key, object)
-    this.#tell({ key, object, previous })
+    this.#notify({ key, object, previous })
   }
 
   /** `last` is the final state, if the server sent it. */
@@ -233,10 +233,10 @@ export class Reflector<T extends KubernetesObject> implements Reflected<T> {
     const known = this.#items.get(key)
     if (known === undefined) return
     this.#items.delete(key)
-    this.#tell({ key, object: undefined, previous: last ?? known })
+    this.#notify({ key, object: undefined, previous: last ?? known })
   }
 
-  #tell(change: Change<T>): void {
+  #notify(change: Change<T>): void {
     if (this.#end.signal.aborted) return
     this.#changes.emit(change)
   }

@@ -195,11 +195,11 @@ export class Transport implements Api {
     const headers = { accept, ...(body === undefined ? {} : { "content-type": contentType }) }
     const sent = { method, path, headers, body: body === undefined ? null : JSON.stringify(body) }
     const answer = await this.#request(sent, signal)
-    this.#tell(answer.headersDistinct.warning ?? [])
+    this.#notify(answer.headersDistinct.warning ?? [])
     return answer
   }
 
-  #tell(lines: readonly string[]): void {
+  #notify(lines: readonly string[]): void {
     const { warn } = this.#options
     if (warn === undefined) return
     for (const text of readWarnings(lines)) {

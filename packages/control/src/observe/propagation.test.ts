@@ -33,8 +33,8 @@ function rig() {
     tracer: {
       enabled: true,
       start: name => {
-        const said: string[] = [name]
-        return { set: () => undefined, fail: why => said.push(why), end: () => spans.push(said.join(": ")) }
+        const result: string[] = [name]
+        return { set: () => undefined, fail: why => result.push(why), end: () => spans.push(result.join(": ")) }
       },
     },
     clock,

@@ -2,7 +2,7 @@
 import type { Kind } from "@merlon/policy/resources"
 import { describe, expect, it } from "vitest"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
-import { HandReflected } from "../registry/testing/objects.js"
+import { ManualReflected } from "../registry/testing/objects.js"
 import { PeerModeSource } from "../routes/peer-mode-source.js"
 import { workload } from "../routes/testing/mesh.js"
 import { MESH, policyOf } from "../snapshot/testing/views-stage.js"
@@ -29,12 +29,12 @@ function stage() {
     names: MESH.names,
     onInvalid: ({ key }, kept) => invalid.push(`${key} ${kept ? "kept" : "stands in"}`),
   })
-  const told: string[] = []
-  policies.onChange(change => told.push(changesMeaning(change) ? "meaning" : "other"))
+  const received: string[] = []
+  policies.onChange(change => received.push(changesMeaning(change) ? "meaning" : "other"))
   const hosts: (readonly string[] | undefined)[] = []
   const services = documentsInForce(policies, MS)
   services.onChange(({ object }) => hosts.push(object?.spec.hosts))
-  return { policies, invalid, told, services, hosts }
+  return { policies, invalid, received, services, hosts }
 }
 
 describe("a stored document", () => {
@@ -70,7 +70,7 @@ describe("a stored document", () => {
   })
 
   it("is read once per version, also when its status, labels or managed fields change", () => {
-    const { policies, told } = stage()
+    const { policies, received } = stage()
     const object = policyOf(AP, "foo/p", {})
     policies.set(AP, object)
     const { inForce, written } = policies.items.get("AuthorizationPolicy/foo/p") ?? {}
@@ -81,14 +81,14 @@ describe("a stored document", () => {
     expect(after?.inForce).toBe(inForce)
     expect(after?.written).toBe(written)
     expect(after?.object.status).toEqual({ conditions: [] })
-    expect(told).toEqual(["meaning", "other", "other"])
+    expect(received).toEqual(["meaning", "other", "other"])
   })
 
   it("is read again if only the dry-run annotation changed", () => {
-    const { policies, told } = stage()
+    const { policies, received } = stage()
     policies.set(AP, policyOf(AP, "foo/p", {}))
     policies.set(AP, policyOf(AP, "foo/p", {}, { annotations: { [MESH.names.dryRunAnnotation]: "true" } }))
-    expect(told).toEqual(["meaning", "meaning"])
+    expect(received).toEqual(["meaning", "meaning"])
   })
 })
 
@@ -103,9 +103,9 @@ it("makes an unreadable PeerAuthentication STRICT for proxies and callers", () =
 })
 
 it("has what was stored before, follows changes, and reports when it is in sync", async () => {
-  const { policies, told } = stage()
-  const none = () => new HandReflected<KubernetesObject>()
-  const late = new HandReflected<KubernetesObject>([policyOf(AP, "foo/early", {})], { synced: false })
+  const { policies, received } = stage()
+  const none = () => new ManualReflected<KubernetesObject>()
+  const late = new ManualReflected<KubernetesObject>([policyOf(AP, "foo/early", {})], { synced: false })
   const feed = feedPolicies(
     policies,
     { RequestAuthentication: none(), [AP]: late, [PA]: none(), PolicyInvariant: none(), [MS]: none() },
@@ -128,5 +128,5 @@ it("has what was stored before, follows changes, and reports when it is in sync"
   expect([...policies.items.keys()]).toEqual(["AuthorizationPolicy/foo/late"])
   feed.stop()
   late.delete("foo/late")
-  expect(told).toHaveLength(3)
+  expect(received).toHaveLength(3)
 })

@@ -41,7 +41,7 @@ export class StoredPolicies implements PolicySource {
     const after = readPolicy(kind, object, before, names)
     this.#items.set(after.key, after)
     if (after.errors.length > 0 && after.errors !== before?.errors) onInvalid(after, !after.isFallback)
-    this.#tell({ before, after })
+    this.#notify({ before, after })
   }
 
   /** Removes the policy; it has no effect from now on. */
@@ -50,7 +50,7 @@ export class StoredPolicies implements PolicySource {
     const before = this.#items.get(key)
     if (before === undefined) return
     this.#items.delete(key)
-    this.#tell({ before, after: undefined })
+    this.#notify({ before, after: undefined })
   }
 
   /** Keeps a deleted policy in effect: for all workloads until it is known which ones need it, then only for those. */
@@ -59,10 +59,10 @@ export class StoredPolicies implements PolicySource {
     if (before === undefined) return
     const after = { ...before, deleted: { staysFor } }
     this.#items.set(after.key, after)
-    this.#tell({ before, after })
+    this.#notify({ before, after })
   }
 
-  #tell(change: PolicyChange): void {
+  #notify(change: PolicyChange): void {
     this.#changes.emit(change)
   }
 }

@@ -90,8 +90,11 @@ describe("a change", () => {
     const closed = { action: "DENY", rules: [{}] }
     const root = document("AuthorizationPolicy", "closed", closed, MESH.names.rootNamespace)
     const answering = knowing(...many, root)
-    const told = answering.answer(review(document("AuthorizationPolicy", "p", { rules }), false), never)
-    expect(told).toEqual({ rejections: [], warnings: [expect.stringContaining("closed` rules[0] denies everything")] })
+    const received = answering.answer(review(document("AuthorizationPolicy", "p", { rules }), false), never)
+    expect(received).toEqual({
+      rejections: [],
+      warnings: [expect.stringContaining("closed` rules[0] denies everything")],
+    })
     const lonely = document("AuthorizationPolicy", "p", { selector: { matchLabels: { app: "nobody" } } })
     expect(answering.answer(review(lonely, false), never)).toMatchObject({
       warnings: [expect.stringMatching(/nobody/)],

@@ -176,8 +176,8 @@ export class Answering {
     // Counts workloads and not Pods, whose number changes all the time.
     const about = new Set(workloads.filter(one => isAbout(invariant, one, this.#mesh)).map(lastingName)).size
     if (checked.length === 0) return { status: "Unknown", reason: "NotDecided", message: "it has no rules" }
-    const said = `${about} ${about === 1 ? "workload" : "workloads"}`
-    return { status: "True", reason: "Proved", message: `every rule of the invariant holds for ${said} (proved)` }
+    const subjects = `${about} ${about === 1 ? "workload" : "workloads"}`
+    return { status: "True", reason: "Proved", message: `every rule of the invariant holds for ${subjects} (proved)` }
   }
 }
 

@@ -13,11 +13,11 @@ import {
   reachOf,
 } from "@merlon/policy/proof"
 import type { PolicyDocument } from "@merlon/policy/resources"
-import { AskedError, smallestChange, summaryOf, Trial } from "@merlon/policy/trial"
+import { RequestDescriptionError, smallestChange, summaryOf, Trial } from "@merlon/policy/trial"
 import type { UserAnswer, UserQuery } from "./question.js"
 import { touchedCalls } from "./touched-calls.js"
 
-export interface AskedAbout {
+export interface QueryScope {
   /** The stored policies. */
   readonly before: readonly PolicyDocument[]
   /** The policies after the proposed change. */
@@ -30,7 +30,7 @@ export interface AskedAbout {
   readonly now: number
 }
 
-export function askPolicies(question: UserQuery, about: AskedAbout): UserAnswer {
+export function askPolicies(question: UserQuery, about: QueryScope): UserAnswer {
   const { namespace, what } = question
   const workloads = about.workloads.filter(one => namespace === undefined || one.namespace === namespace)
   const workload = workloads.find(one => keyOf(one) === question.workload)
@@ -40,9 +40,9 @@ export function askPolicies(question: UserQuery, about: AskedAbout): UserAnswer 
     case "analyses":
       return { answer: findings(namespace, about) }
     case "reach":
-      return { answer: told(workloads, { from: [{ source: { principals: [question.principal ?? ""] } }] }, about) }
+      return { answer: querySpec(workloads, { from: [{ source: { principals: [question.principal ?? ""] } }] }, about) }
     case "callers":
-      return workload === undefined ? GONE : { answer: told([workload], question.operation ?? {}, about) }
+      return workload === undefined ? GONE : { answer: querySpec([workload], question.operation ?? {}, about) }
     case "suggestions":
       return workload === undefined ? GONE : suggested(workload, question, about)
     case "explanations":
@@ -54,7 +54,7 @@ export function askPolicies(question: UserQuery, about: AskedAbout): UserAnswer 
 
 const GONE: UserAnswer = { error: "the workload is gone" }
 
-function diff(workloads: readonly ProofWorkload[], question: UserQuery, about: AskedAbout): object {
+function diff(workloads: readonly ProofWorkload[], question: UserQuery, about: QueryScope): object {
   const { calls = [], callsLeftOut = 0 } = question
   const { before, after, mesh, limits, now } = about
   const { result, groups } = diffSets(before, after, workloads, mesh, {
@@ -79,7 +79,7 @@ function diff(workloads: readonly ProofWorkload[], question: UserQuery, about: A
   }
 }
 
-function told(workloads: readonly ProofWorkload[], asked: object, about: AskedAbout): object {
+function querySpec(workloads: readonly ProofWorkload[], asked: object, about: QueryScope): object {
   const { after, mesh, limits, now, isEnded } = about
   const selection = new DocumentsByNamespace(after, mesh)
   const options = { limits, now, callers: callersAmong(workloads, mesh) }
@@ -107,7 +107,7 @@ function told(workloads: readonly ProofWorkload[], asked: object, about: AskedAb
   }
 }
 
-function findings(namespace: string | undefined, { after, workloads, mesh, isEnded }: AskedAbout): object {
+function findings(namespace: string | undefined, { after, workloads, mesh, isEnded }: QueryScope): object {
   const turns = analysis(after, mesh, { workloads })
   for (;;) {
     if (isEnded()) return { complete: false, findings: [] }
@@ -118,7 +118,7 @@ function findings(namespace: string | undefined, { after, workloads, mesh, isEnd
 }
 
 /** Suggests policies for one workload. The others are included so that its selector selects none of them. */
-function suggested(workload: ProofWorkload, { calls = [] }: UserQuery, about: AskedAbout): UserAnswer {
+function suggested(workload: ProofWorkload, { calls = [] }: UserQuery, about: QueryScope): UserAnswer {
   const { after, workloads, mesh, limits, now } = about
   const others = workloads.filter(one => keyOf(one) !== keyOf(workload))
   const [found] = suggestPolicies(calls, after, [workload, ...others], mesh, { limits, now })
@@ -134,7 +134,7 @@ function suggested(workload: ProofWorkload, { calls = [] }: UserQuery, about: As
   }
 }
 
-function explained(workload: ProofWorkload, { request = {} }: UserQuery, about: AskedAbout): UserAnswer {
+function explained(workload: ProofWorkload, { request = {} }: UserQuery, about: QueryScope): UserAnswer {
   const { after: documents, mesh, now } = about
   const [port] = workload.ports ?? []
   const asked = { ...(port === undefined ? {} : { port }), ...request }
@@ -152,7 +152,7 @@ function explained(workload: ProofWorkload, { request = {} }: UserQuery, about: 
       },
     }
   } catch (error) {
-    if (error instanceof AskedError) return { error: error.message }
+    if (error instanceof RequestDescriptionError) return { error: error.message }
     throw error
   }
 }

@@ -7,7 +7,7 @@ import { PROOF_BUDGET_MS } from "./proof-budgets.js"
 import { type NotDecided, type ProofOutcome, Prover } from "./prover.js"
 import { startThread } from "./start-thread.js"
 import { document, MESH } from "./testing/documents.js"
-import { HandThread } from "./testing/hand-thread.js"
+import { ManualThread } from "./testing/manual-thread.js"
 
 const review = (namespace: string) =>
   ({
@@ -20,7 +20,7 @@ async function stage({ ready = true } = {}) {
   const { policies, registry } = viewsStage()
   policies.set("AuthorizationPolicy", policyOf("AuthorizationPolicy", "foo/a", { rules: [{}] }))
   const clock = new ManualClock()
-  const threads: HandThread[] = []
+  const threads: ManualThread[] = []
   const outcomes: ProofOutcome[] = []
   const prover = new Prover({
     budgetMs: PROOF_BUDGET_MS,
@@ -29,13 +29,13 @@ async function stage({ ready = true } = {}) {
     directory: registry,
     clock,
     start: ended => {
-      const thread = new HandThread(ended)
+      const thread = new ManualThread(ended)
       threads.push(thread)
       return thread
     },
     observe: outcome => outcomes.push(outcome),
   })
-  const thread = (): HandThread => {
+  const thread = (): ManualThread => {
     const last = threads.at(-1)
     if (last === undefined) throw new Error("there is one")
     return last
@@ -64,9 +64,9 @@ it("cancels a query in time for a partial answer, within the budget", async () =
   const s = await stage()
   const answer = s.prover.review(review("foo"))
   await s.clock.advance(PROOF_BUDGET_MS - 31)
-  expect(s.thread().told).toBe(0)
+  expect(s.thread().cancelled).toBe(0)
   await s.clock.advance(1)
-  expect(s.thread().told).toBe(1)
+  expect(s.thread().cancelled).toBe(1)
   await s.clock.advance(30)
   expect(await answer).toEqual({ notDecided: "the time limit was reached" })
   expect(s.outcomes).toEqual(["not_decided"])
@@ -103,14 +103,14 @@ it("interrupts a slow query for another namespace, not for its own", async () =>
   void s.prover.review(review("evil"))
   void s.prover.review(review("evil"))
   await s.clock.advance(100)
-  expect(s.thread().told).toBe(0)
+  expect(s.thread().cancelled).toBe(0)
   const emergency = s.prover.review(review("ops"))
   await s.clock.advance(0)
-  expect(s.thread().told).toBe(1)
+  expect(s.thread().cancelled).toBe(1)
   s.thread().answer()
   // The second query of the tenant arrived first; its turn is short too.
   await s.clock.advance(60)
-  expect(s.thread().told).toBe(2)
+  expect(s.thread().cancelled).toBe(2)
   s.thread().answer()
   expect(s.thread().asked).toHaveLength(3)
   s.thread().answer()
@@ -187,7 +187,7 @@ it("gives the root namespace a budget of its own", async () => {
   const tenant = s.prover.review(review("foo"))
   await s.clock.advance(PROOF_BUDGET_MS)
   expect(await tenant).toEqual({ notDecided: "the time limit was reached" })
-  expect(s.thread().told).toBe(0)
+  expect(s.thread().cancelled).toBe(0)
   s.thread().answer()
   expect(await root).toMatchObject({ warnings: ["answer 1"] })
 })

@@ -102,7 +102,7 @@ export class Prover {
   #thread: Thread | undefined
   #isReady = false
   readonly #firstNews: Promise<void>
-  #heard = (): void => {}
+  #received = (): void => {}
   #running: Running | undefined
   #asked = 0
   #telling = false
@@ -115,9 +115,9 @@ export class Prover {
     this.#rootBudgetMs = Math.max(options.budgetMs, Math.min(options.budgetMs * ROOT_BUDGETS, ROOT_MOST_MS))
     this.#rootBudgets = proofBudgets(this.#rootBudgetMs)
     this.#queue = new FairQueue(options.mesh.names.rootNamespace)
-    this.#changes = new ClusterChangeQueue(options, () => this.#tell())
+    this.#changes = new ClusterChangeQueue(options, () => this.#notify())
     this.#firstNews = new Promise(resolve => {
-      this.#heard = resolve
+      this.#received = resolve
     })
     this.#start()
   }
@@ -274,8 +274,8 @@ export class Prover {
 
   #becameReady(): void {
     this.#isReady = true
-    this.#heard()
-    this.#tell()
+    this.#received()
+    this.#notify()
   }
 
   #failed({ id, failed }: { readonly id: number; readonly failed: string }): void {
@@ -287,7 +287,7 @@ export class Prover {
   #gone(): void {
     const wasReady = this.#isReady
     this.#isReady = false
-    this.#heard()
+    this.#received()
     this.#letGo("the proof thread ended")
     if (this.#stopped) return
     this.#changes.everything()
@@ -301,7 +301,7 @@ export class Prover {
   }
 
   /** Sends changes part by part, with other work in between. Queries wait until the last part is sent. */
-  #tell(): void {
+  #notify(): void {
     if (this.#telling || !this.#isReady) return
     this.#telling = true
     const part = (): void => {

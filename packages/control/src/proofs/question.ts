@@ -5,7 +5,7 @@ import type { ObservedCall } from "@merlon/policy/ledger"
 import type { MeshConfig } from "@merlon/policy/mesh"
 import type { Assessment, ChangeEffect, ProofWorkload } from "@merlon/policy/proof"
 import type { PolicyDocument, StatusCondition } from "@merlon/policy/resources"
-import type { AskedRequest } from "@merlon/policy/trial"
+import type { DescribedRequest } from "@merlon/policy/trial"
 import type { RecordedEvidence } from "../history/evidence.js"
 
 /** Changes of the cluster since the last message; undefined for deleted objects. */
@@ -66,7 +66,7 @@ export interface UserQuery {
   readonly principal?: string
   /** A rule, as policies write it. */
   readonly operation?: object
-  readonly request?: AskedRequest
+  readonly request?: DescribedRequest
   /** Recorded calls of the workload, or of the workloads that a change may affect. */
   readonly calls?: readonly ObservedCall[]
   /** Number of recorded calls of the same workloads that are not in `calls`. */

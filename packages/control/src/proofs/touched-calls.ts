@@ -7,7 +7,7 @@ import type { ObservedCall } from "@merlon/policy/ledger"
 import type { MeshConfig } from "@merlon/policy/mesh"
 import { lastingName, type ProofWorkload } from "@merlon/policy/proof"
 import type { PolicyDocument } from "@merlon/policy/resources"
-import { AskedError, type AskedRequest, Trial } from "@merlon/policy/trial"
+import { type DescribedRequest, RequestDescriptionError, Trial } from "@merlon/policy/trial"
 
 export interface TouchedCall {
   readonly caller: string
@@ -76,12 +76,12 @@ function verdictOf(trial: Trial, call: ObservedCall): "allow" | "deny" | undefin
     // A verdict that depends on a provider does not count as allowed.
     return verdict === "allow" ? "allow" : "deny"
   } catch (error) {
-    if (error instanceof AskedError) return undefined
+    if (error instanceof RequestDescriptionError) return undefined
     throw error
   }
 }
 
-function exampleOf({ caller, address, port, protocol, method, path = "/", issuer }: ObservedCall): AskedRequest {
+function exampleOf({ caller, address, port, protocol, method, path = "/", issuer }: ObservedCall): DescribedRequest {
   return {
     ...(caller === undefined ? {} : { from: caller }),
     ...(address === undefined || address === "*" ? {} : { ip: address }),

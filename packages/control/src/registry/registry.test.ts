@@ -6,7 +6,7 @@ import { exposedCondition } from "./captured.js"
 import type { DirectoryChange } from "./mesh-directory.js"
 import { Registry } from "./registry.js"
 import { feedRegistry } from "./registry-feed.js"
-import { HandReflected, podOf, serviceOf } from "./testing/objects.js"
+import { ManualReflected, podOf, serviceOf } from "./testing/objects.js"
 
 const names = meshNames()
 
@@ -416,8 +416,8 @@ describe("an announcement", () => {
 
 it("takes existing, added and deleted objects from the reflectors", async () => {
   const { registry } = setUp()
-  const pods = new HandReflected([podOf("foo/a", { labels: { app: "web" }, ports: [PORT] })])
-  const services = new HandReflected([serviceOf("foo/web", { app: "web" }, [{ port: 8080 }])])
+  const pods = new ManualReflected([podOf("foo/a", { labels: { app: "web" }, ports: [PORT] })])
+  const services = new ManualReflected([serviceOf("foo/web", { app: "web" }, [{ port: 8080 }])])
   const feed = feedRegistry(registry, { pods, services })
   await feed.synced
   expect(registry.workloads.get("foo/a")?.ports[0]?.serviceNames).toContain("web.foo")

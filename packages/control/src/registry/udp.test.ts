@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { meshNames } from "@merlon/policy/mesh"
 import { expect, it, test } from "vitest"
-import { keptPod } from "./kept-pod.js"
+import { reducedPod } from "./reduced-pod.js"
 import { Registry } from "./registry.js"
 import { podOf, serviceOf } from "./testing/objects.js"
 
@@ -70,7 +70,7 @@ test.each<[string, Sketch, string]>([
 ])("reports what happens to UDP to a Pod %s", (_, sketch, expected) => {
   const registry = new Registry({ names })
   // The reduced Pod that the control plane keeps.
-  registry.setPod(keptPod(podOf("foo/a", sketch)))
+  registry.setPod(reducedPod(podOf("foo/a", sketch)))
   expect(registry.workloads.get("foo/a")?.udp).toBe(expected)
 })
 

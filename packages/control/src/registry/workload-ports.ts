@@ -18,7 +18,7 @@ export function workloadPorts(
   ports: readonly ApplicationPort[],
   services: Iterable<ServiceFacts>,
 ): readonly WorkloadPort[] {
-  const says = new Map<number, Say>()
+  const declarations = new Map<number, Say>()
   const hosts = new Map<number, Set<string>>()
   for (const service of [...services].sort(bySeniority)) {
     service.entry.ports.forEach((servicePort, index) => {
@@ -29,9 +29,9 @@ export function workloadPorts(
       for (const name of spellings(service.entry)) names.add(name)
       const protocol = service.protocols[index]
       if (protocol?.declared === undefined) return
-      const before = says.get(target.port)
+      const before = declarations.get(target.port)
       if (before !== undefined && (before.explicit || !protocol.explicit)) return
-      says.set(target.port, { declared: protocol.declared, explicit: protocol.explicit })
+      declarations.set(target.port, { declared: protocol.declared, explicit: protocol.explicit })
     })
   }
   return ports.map(({ port, name, listen, upgrades = [] }) => ({
@@ -39,7 +39,7 @@ export function workloadPorts(
     name,
     listen,
     upgrades,
-    ...spoken(says.get(port)?.declared ?? protocolOfName(name)),
+    ...spoken(declarations.get(port)?.declared ?? protocolOfName(name)),
     serviceNames: [...(hosts.get(port) ?? [])].sort(),
   }))
 }

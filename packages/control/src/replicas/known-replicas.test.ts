@@ -20,14 +20,14 @@ const lease = (replica: string, address: string, holder = replica): KubernetesOb
 
 function stage(...leases: readonly KubernetesObject[]) {
   const items = new Map(leases.map(one => [`merlon-system/${one.metadata.name}`, one]))
-  let tell: (change: Change<KubernetesObject>) => void = () => undefined
+  let notify: (change: Change<KubernetesObject>) => void = () => undefined
   let now = 0
   const known = new KnownReplicas({
     leases: {
       items,
       synced: Promise.resolve(),
       onChange: listener => {
-        tell = listener
+        notify = listener
         return () => undefined
       },
     },
@@ -39,7 +39,7 @@ function stage(...leases: readonly KubernetesObject[]) {
   const put = (key: string, object: KubernetesObject | undefined): void => {
     if (object === undefined) items.delete(key)
     else items.set(key, object)
-    tell({ key, object, previous: undefined })
+    notify({ key, object, previous: undefined })
   }
   return { known, put, pass: (milliseconds: number) => (now += milliseconds) }
 }

@@ -8,8 +8,8 @@ import type { Reflected } from "../kubernetes/reflector.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { SYSTEM_TIME, type Time } from "../kubernetes/time.js"
 import { labelsOf, objectOf, textOf } from "../registry/foreign.js"
-import { LEASE_MS } from "./replica-beacon.js"
 import { replicaNames } from "./replica-names.js"
+import { LEASE_MS } from "./replica-publisher.js"
 
 export interface KnownReplica {
   readonly name: string

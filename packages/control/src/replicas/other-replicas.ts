@@ -22,7 +22,7 @@ export interface FromOthers {
 }
 
 export interface StreamListener {
-  said(line: unknown): void
+  onLine(line: unknown): void
   /** Called whenever the set of unreachable replicas changes. */
   silent(names: readonly string[]): void
 }
@@ -83,9 +83,9 @@ export class OtherReplicas {
     const { known } = this.#options
     const followed = new Map<string, { readonly name: string; readonly end: AbortController }>()
     const silent = new Set<string>()
-    const heard = (name: string, isHeard: boolean): boolean => {
-      if (silent.has(name) !== isHeard) return false
-      if (isHeard) silent.delete(name)
+    const setReachable = (name: string, isReachable: boolean): boolean => {
+      if (silent.has(name) !== isReachable) return false
+      if (isReachable) silent.delete(name)
       else silent.add(name)
       listener.silent([...silent].sort())
       return true
@@ -97,13 +97,19 @@ export class OtherReplicas {
         followed.delete(key)
         end.abort()
         // A stopped replica has nothing to report that could be missed.
-        heard(name, true)
+        setReachable(name, true)
       }
       for (const [key, replica] of now) {
         if (followed.has(key)) continue
         const end = new AbortController()
         followed.set(key, { name: replica.name, end })
-        void this.#keepFollowing(replica, { path, query, end: end.signal, said: line => listener.said(line), heard })
+        void this.#keepFollowing(replica, {
+          path,
+          query,
+          end: end.signal,
+          onLine: line => listener.onLine(line),
+          setReachable,
+        })
       }
     }
     const unfollow = known.onChange(look)
@@ -115,21 +121,23 @@ export class OtherReplicas {
     }
   }
 
-  async #keepFollowing(replica: KnownReplica, { path, query, end, said, heard }: Following): Promise<void> {
+  async #keepFollowing(replica: KnownReplica, { path, query, end, onLine, setReachable }: Following): Promise<void> {
     const { name } = replica
     while (!end.aborted) {
       let why: unknown = new Error("it ended the stream")
       try {
-        for await (const line of this.#options.caller.lines(replica, path, query, end, () => heard(name, true))) {
+        for await (const line of this.#options.caller.lines(replica, path, query, end, () =>
+          setReachable(name, true),
+        )) {
           if (end.aborted) return
-          said(line)
+          onLine(line)
         }
       } catch (error) {
         why = error
       }
       if (end.aborted) return
       // Reported once, not on every retry.
-      if (heard(name, false)) this.#unheard(replica, why)
+      if (setReachable(name, false)) this.#unheard(replica, why)
       await pause(this.#time, RETRY_MS, end)
     }
   }
@@ -143,7 +151,7 @@ interface Following {
   readonly path: string
   readonly query: URLSearchParams
   readonly end: AbortSignal
-  readonly said: (line: unknown) => void
+  readonly onLine: (line: unknown) => void
   /** Whether that is news. */
-  readonly heard: (name: string, isHeard: boolean) => boolean
+  readonly setReachable: (name: string, isReachable: boolean) => boolean
 }

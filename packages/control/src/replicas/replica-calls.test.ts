@@ -86,10 +86,10 @@ describe("a client must be a control plane of this mesh", () => {
   it.each([
     ["another identity", root.credentials("spiffe://cluster.local/ns/foo/sa/web"), /403.*not the control plane/],
     ["a workload's certificate", root.credentials(identity.uri, "web.foo.svc"), /403.*belongs to a workload/],
-  ] as const)("%s is rejected", async (_, credentials, told) => {
+  ] as const)("%s is rejected", async (_, credentials, received) => {
     const asked = vi.fn(async () => ({}))
     const replica = await serve({ answer: asked })
-    await expect(caller({ credentials: () => credentials }).ask(replica, "/v1/x", query)).rejects.toThrow(told)
+    await expect(caller({ credentials: () => credentials }).ask(replica, "/v1/x", query)).rejects.toThrow(received)
     expect(asked).not.toHaveBeenCalled()
   })
 
@@ -102,10 +102,10 @@ describe("a client must be a control plane of this mesh", () => {
     const mine = root.credentials()
     let trust = mine.trust
     const replica = await serve({ credentials: () => ({ ...mine, trust }) })
-    const asking = caller()
-    await asking.ask(replica, "/v1/x", query)
+    const pending = caller()
+    await pending.ask(replica, "/v1/x", query)
     trust = { ...trust, revokedIdentities: [identity.uri] }
-    await expect(asking.ask(replica, "/v1/x", query)).rejects.toThrow(/403.*revoked/)
+    await expect(pending.ask(replica, "/v1/x", query)).rejects.toThrow(/403.*revoked/)
   })
 })
 
@@ -115,7 +115,11 @@ describe("unauthorized clients at the replica port", () => {
   /**
    * Sends bytes as a client with these credentials; returns the status and whether the server closes the connection.
    */
-  async function told(port: number, bytes: string, { certificate, key }: Partial<ReplicaCredentials>): Promise<string> {
+  async function resultOf(
+    port: number,
+    bytes: string,
+    { certificate, key }: Partial<ReplicaCredentials>,
+  ): Promise<string> {
     const own = certificate === undefined || key === undefined ? {} : { cert: certificate, key }
     const socket = connect({
       host: "127.0.0.1",
@@ -145,7 +149,7 @@ describe("unauthorized clients at the replica port", () => {
     const asked = vi.fn(async () => ({}))
     const { port } = await serve({ answer: asked })
     const head = "POST /v1/x HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000000\r\n\r\n"
-    expect(await told(port, head + "x".repeat(1_000_000), credentials)).toBe(line)
+    expect(await resultOf(port, head + "x".repeat(1_000_000), credentials)).toBe(line)
     expect(asked).not.toHaveBeenCalled()
   })
 
@@ -155,7 +159,7 @@ describe("unauthorized clients at the replica port", () => {
   ])("%s ends the connection, even from a control plane", async (_, bytes) => {
     const asked = vi.fn(async () => ({}))
     const { port } = await serve({ answer: asked })
-    expect(await told(port, bytes, root.credentials())).not.toContain("200")
+    expect(await resultOf(port, bytes, root.credentials())).not.toContain("200")
     expect(asked).not.toHaveBeenCalled()
   })
 
@@ -191,10 +195,10 @@ describe("a server must be a control plane too", () => {
     ["of another identity", root.credentials("spiffe://cluster.local/ns/foo/sa/web"), "not the control plane"],
     ["with a workload's certificate", root.credentials(identity.uri, "web.foo.svc"), "belongs to a workload"],
     ["of another root", new Root().credentials(), /certificate|unable|self/],
-  ] as const)("a server %s gets no query", async (_, credentials, told) => {
+  ] as const)("a server %s gets no query", async (_, credentials, received) => {
     const asked = vi.fn(async () => ({}))
     const replica = await serve({ credentials: () => credentials, answer: asked })
-    await expect(caller().ask(replica, "/v1/x", query)).rejects.toThrow(told)
+    await expect(caller().ask(replica, "/v1/x", query)).rejects.toThrow(received)
     expect(asked).not.toHaveBeenCalled()
   })
 })
@@ -225,10 +229,10 @@ describe("an answer has", () => {
   it("a size limit, as have all answers together", async () => {
     const large = await serve({ answer: async () => ({ text: "x".repeat(100_000) }) })
     await expect(caller({ maxAnswer: 50_000 }).ask(large, "/v1/x", query)).rejects.toThrow("larger than the limit")
-    const asking = caller({ maxHeld: 150_000 })
-    await asking.ask(large, "/v1/x", query)
+    const pending = caller({ maxHeld: 150_000 })
+    await pending.ask(large, "/v1/x", query)
     // The memory of earlier answers is free again.
-    await asking.ask(large, "/v1/x", query)
+    await pending.ask(large, "/v1/x", query)
     await expect(caller({ maxHeld: 50_000 }).ask(large, "/v1/x", query)).rejects.toThrow("larger than the limit")
   })
 })
@@ -242,8 +246,8 @@ describe("with several replicas", () => {
         get others() {
           return state.others
         },
-        onChange: (told: () => void) => {
-          listener = told
+        onChange: (received: () => void) => {
+          listener = received
           return () => undefined
         },
       } satisfies Pick<KnownReplicas, "others" | "onChange">,
@@ -254,8 +258,8 @@ describe("with several replicas", () => {
     }
   }
   const replicas = (others: readonly KnownReplica[]) => {
-    const told = known(others)
-    return { ...told, all: new OtherReplicas({ known: told.known, caller: caller(), log: () => undefined }) }
+    const received = known(others)
+    return { ...received, all: new OtherReplicas({ known: received.known, caller: caller(), log: () => undefined }) }
   }
 
   it("answers are merged, and silent replicas are named", async () => {
@@ -289,20 +293,20 @@ describe("with several replicas", () => {
       )
     const [b, c] = [await following("b"), await following("c")]
     const { all, become } = replicas([b])
-    const said: unknown[] = []
+    const result: unknown[] = []
     const silent: string[] = []
     const stop = all.follow("/v1/follow", query, {
-      said: line => said.push(line),
+      onLine: line => result.push(line),
       silent: names => silent.push(names.join()),
     })
-    await vi.waitFor(() => expect(said).toEqual([{ from: "b" }]), PATIENCE)
+    await vi.waitFor(() => expect(result).toEqual([{ from: "b" }]), PATIENCE)
     become([b, c])
-    await vi.waitFor(() => expect(said).toEqual([{ from: "b" }, { from: "c" }]), PATIENCE)
+    await vi.waitFor(() => expect(result).toEqual([{ from: "b" }, { from: "c" }]), PATIENCE)
     expect(silent).toEqual([])
     open.get("c")?.destroy()
     // It is reported as silent, and then heard again.
     await vi.waitFor(() => expect(silent).toEqual(["c", ""]), PATIENCE)
-    await vi.waitFor(() => expect(said.at(-1)).toEqual({ from: "c" }), PATIENCE)
+    await vi.waitFor(() => expect(result.at(-1)).toEqual({ from: "c" }), PATIENCE)
     await c.server.close()
     await vi.waitFor(() => expect(silent.at(-1)).toBe("c"), PATIENCE)
     become([b])

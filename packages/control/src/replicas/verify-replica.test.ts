@@ -48,8 +48,8 @@ describe("rejects a certificate", () => {
     ["of another namespace", { uri: "spiffe://cluster.local/ns/foo/sa/merlond" }, "not the control plane of this mesh"],
     ["with another DNS name", { dnsNames: ["merlond.foo.svc"] }, "belongs to a workload"],
     ["without a DNS name, like that of a workload", { dnsNames: [] }, "belongs to a workload"],
-  ] as const)("%s", (_, how, told) => {
-    expect(verifyReplica(made(how).raw, identity, NO_REVOCATIONS, NOW)).toContain(told)
+  ] as const)("%s", (_, how, received) => {
+    expect(verifyReplica(made(how).raw, identity, NO_REVOCATIONS, NOW)).toContain(received)
   })
 
   it("that is missing or unreadable", () => {

@@ -4,7 +4,7 @@
 import type { MeshService } from "@merlon/policy/resources"
 import { clusterName, decodeHostRoutes, HOST_ROUTES, type HostRoutesSpec, loadRouteEncoders } from "@merlon/xds"
 import { describe, expect, it } from "vitest"
-import { HandScheduler, HandTrust } from "../snapshot/testing/hand-driven.js"
+import { ManualScheduler, ManualTrust } from "../snapshot/testing/manual-sources.js"
 import { guestHosts, namespaceOf } from "./host-governance.js"
 import { PeerModeSource } from "./peer-mode-source.js"
 import { MeshRoutes } from "./route-resources.js"
@@ -33,10 +33,10 @@ function world(...documents: readonly MeshService[]) {
     directory,
     meshServices,
     modes: new PeerModeSource(new MemoryDocuments(), MESH),
-    trust: new HandTrust(),
+    trust: new ManualTrust(),
     encoders,
     mesh: MESH,
-    scheduler: new HandScheduler(),
+    scheduler: new ManualScheduler(),
   })
   const ask = (namespace: string, authority = `${WEB}:80`): HostRoutesSpec => {
     const caller = { trustDomain: "cluster.local", namespace, serviceAccount: "x", proof: "token" } as const

@@ -7,7 +7,7 @@ import { Emitter } from "@merlon/xds/runtime"
 import { describe, expect, it } from "vitest"
 import type { Change } from "../kubernetes/reflector.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
-import { HandScheduler, HandTrust } from "../snapshot/testing/hand-driven.js"
+import { ManualScheduler, ManualTrust } from "../snapshot/testing/manual-sources.js"
 import { outboundModes } from "./outbound-modes.js"
 import { PeerModeSource } from "./peer-mode-source.js"
 import { MeshRoutes } from "./route-resources.js"
@@ -42,7 +42,7 @@ function world(mode: "ALLOW_ANY" | "REGISTRY_ONLY" = "ALLOW_ANY") {
   const meshServices = new MemoryDocuments<MeshService>()
   const peers = new MemoryDocuments<PeerAuthentication>()
   const namespaces = new Namespaces()
-  const scheduler = new HandScheduler()
+  const scheduler = new ManualScheduler()
   const warnings: string[] = []
   const warn = (namespace: string, message: string) => void warnings.push(`${namespace}: ${message}`)
   const woken: string[] = []
@@ -60,7 +60,7 @@ function world(mode: "ALLOW_ANY" | "REGISTRY_ONLY" = "ALLOW_ANY") {
     meshServices,
     modes: new PeerModeSource(peers, MESH),
     outboundModes: outboundModes({ namespaces, names: MESH.names, mode, warn }),
-    trust: new HandTrust(),
+    trust: new ManualTrust(),
     encoders,
     mesh: MESH,
     scheduler,

@@ -8,9 +8,9 @@ import { MESH, peerAuthentication, workload } from "./testing/mesh.js"
 function source() {
   const documents = new MemoryDocuments<PeerAuthentication>()
   const modes = new PeerModeSource(documents, MESH)
-  const told: (string | undefined)[] = []
-  modes.onChange(namespace => told.push(namespace))
-  return { documents, modes, told }
+  const received: (string | undefined)[] = []
+  modes.onChange(namespace => received.push(namespace))
+  return { documents, modes, received }
 }
 
 const web = workload("web", { labels: { app: "web" } })
@@ -22,21 +22,21 @@ it("is PERMISSIVE by default", () => {
 })
 
 it("follows policies, and reports whose modes may have changed", () => {
-  const { documents, modes, told } = source()
+  const { documents, modes, received } = source()
   documents.set(peerAuthentication("p", strict))
   expect(modes.modeOf(web, 8080)).toBe("STRICT")
   documents.set(peerAuthentication("p", { mtls: { mode: "DISABLE" } }))
   expect(modes.modeOf(web, 8080)).toBe("DISABLE")
   documents.remove("app/p")
   expect(modes.modeOf(web, 8080)).toBe("PERMISSIVE")
-  expect(told).toEqual(["app", "app", "app"])
+  expect(received).toEqual(["app", "app", "app"])
 })
 
 it("names no namespace if the whole mesh is affected", () => {
-  const { documents, modes, told } = source()
+  const { documents, modes, received } = source()
   documents.set(peerAuthentication("p", strict, root))
   expect(modes.modeOf(web, 8080)).toBe("STRICT")
-  expect(told).toEqual([undefined])
+  expect(received).toEqual([undefined])
 })
 
 it("includes policies that existed before", () => {

@@ -61,7 +61,7 @@ function specOf({ host, subset, guest }: ClusterKey, context: RouteContext): Clu
   let labels: ClusterSpec["labels"] | undefined
   let known = false
   // In order of precedence.
-  const said: (TrafficPolicy | undefined)[] = []
+  const settings: (TrafficPolicy | undefined)[] = []
   for (const document of context.meshServices.affecting(host, guest)) {
     const destinations = destinationsOf(document).filter(
       destination =>
@@ -72,11 +72,11 @@ function specOf({ host, subset, guest }: ClusterKey, context: RouteContext): Clu
     known ||= destinations.length > 0 || (governs && subset === "")
     labels ??= destinations[0]?.labels
     if (destinations.length > 0 || governs) {
-      said.push(...destinations.map(({ trafficPolicy }) => trafficPolicy), document.spec.trafficPolicy)
+      settings.push(...destinations.map(({ trafficPolicy }) => trafficPolicy), document.spec.trafficPolicy)
     }
   }
-  const tlsMode = said.map(policy => policy?.tls?.mode).find(mode => mode !== undefined)
-  return { known, labels: labels ?? {}, tlsMode, traffic: clusterTraffic(said) }
+  const tlsMode = settings.map(policy => policy?.tls?.mode).find(mode => mode !== undefined)
+  return { known, labels: labels ?? {}, tlsMode, traffic: clusterTraffic(settings) }
 }
 
 function hasLabels({ labels }: MeshWorkload, wanted: { readonly [key: string]: string }): boolean {

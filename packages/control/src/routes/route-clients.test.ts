@@ -46,8 +46,8 @@ function world() {
 
 it("counts clients of a MeshService's hosts, and those with the current routes", async () => {
   const { clients, watch, set } = world()
-  const told: string[] = []
-  clients.onChange(keys => told.push(...keys))
+  const received: string[] = []
+  clients.onChange(keys => received.push(...keys))
   const a = watch("a")
   const b = watch("b")
   expect(clients.count("app", "split")).toMatchObject({ clients: 2, acknowledged: 0, waiting: ["other/a", "other/b"] })
@@ -59,7 +59,7 @@ it("counts clients of a MeshService's hosts, and those with the current routes",
     waiting: ["other/b"],
     rejection: { client: "other/b", message: "no such thing" },
   })
-  await vi.waitFor(() => expect(told).toContain("app/split"), 90_000)
+  await vi.waitFor(() => expect(received).toContain("app/split"), 90_000)
 
   set(2)
   await vi.waitFor(() => expect(clients.count("app", "split").acknowledged).toBe(0), 90_000)

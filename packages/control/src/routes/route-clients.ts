@@ -17,7 +17,7 @@ export interface RouteClientsOptions {
   readonly scheduler?: Scheduler
 }
 
-interface Asking {
+interface Subscriber {
   readonly client: string
   readonly namespace: string
   readonly hosts: ReadonlySet<string>
@@ -32,14 +32,14 @@ const MOST_NAMED = 10
 
 export class RouteClients implements RouteResources, MeshServiceClients {
   readonly #options: RouteClientsOptions
-  readonly #byHost = new Map<string, Set<Asking>>()
+  readonly #byHost = new Map<string, Set<Subscriber>>()
   readonly #changed = new Set<string>()
   readonly #changes = new Emitter<[meshServices: ReadonlySet<string>]>()
   readonly #burst: Burst
 
   constructor(options: RouteClientsOptions) {
     this.#options = options
-    this.#burst = new Burst(() => this.#tell(), options.scheduler)
+    this.#burst = new Burst(() => this.#notify(), options.scheduler)
   }
 
   serves(typeUrl: string): boolean {
@@ -50,10 +50,10 @@ export class RouteClients implements RouteResources, MeshServiceClients {
     const { routes } = this.#options
     if (names === "*" || !SPLITTING.has(typeUrl)) return routes.watch(client, typeUrl, names, wake)
     const watch = routes.watch(client, typeUrl, names, () => {
-      this.#touch(asking)
+      this.#touch(subscriber)
       wake()
     })
-    const asking: Asking = {
+    const subscriber: Subscriber = {
       client: client.node.id,
       namespace: client.caller.namespace,
       hosts: new Set([...names].flatMap(name => routes.hostsNamed(name, client.caller.namespace))),
@@ -61,34 +61,34 @@ export class RouteClients implements RouteResources, MeshServiceClients {
       acknowledged: 0,
       rejection: undefined,
     }
-    this.#file(asking)
+    this.#file(subscriber)
     return {
       snapshot: (): Snapshot => watch.snapshot(),
       acknowledged: revision => {
         watch.acknowledged?.(revision)
-        asking.acknowledged = revision
-        asking.rejection = undefined
-        this.#touch(asking)
+        subscriber.acknowledged = revision
+        subscriber.rejection = undefined
+        this.#touch(subscriber)
       },
       rejected: (revision, message) => {
         watch.rejected?.(revision, message)
-        asking.rejection = message
-        this.#touch(asking)
+        subscriber.rejection = message
+        this.#touch(subscriber)
       },
       close: () => {
         watch.close()
-        this.#remove(asking)
+        this.#remove(subscriber)
       },
     }
   }
 
   count(namespace: string, name: string): ClientCount {
     const key = keyOf({ namespace, name })
-    const asking = new Set<Asking>()
+    const subscriber = new Set<Subscriber>()
     for (const [host, clients] of this.#byHost) {
-      for (const client of clients) if (this.#governing(host, client) === key) asking.add(client)
+      for (const client of clients) if (this.#governing(host, client) === key) subscriber.add(client)
     }
-    const all = [...asking]
+    const all = [...subscriber]
     const waiting = all.filter(({ watch, acknowledged }) => watch.snapshot().revision !== acknowledged)
     const rejecting = all.find(({ rejection }) => rejection !== undefined)
     return {
@@ -108,37 +108,37 @@ export class RouteClients implements RouteResources, MeshServiceClients {
     this.#changes.clear()
   }
 
-  #governing(host: string, { namespace }: Asking): string | undefined {
+  #governing(host: string, { namespace }: Subscriber): string | undefined {
     const document = this.#options.routes.meshServices.governing(host, namespace)
     return document && keyOf(document.metadata)
   }
 
-  #file(asking: Asking): void {
-    for (const host of asking.hosts) {
+  #file(subscriber: Subscriber): void {
+    for (const host of subscriber.hosts) {
       const clients = this.#byHost.get(host) ?? new Set()
-      this.#byHost.set(host, clients.add(asking))
+      this.#byHost.set(host, clients.add(subscriber))
     }
-    this.#touch(asking)
+    this.#touch(subscriber)
   }
 
-  #remove(asking: Asking): void {
-    for (const host of asking.hosts) {
+  #remove(subscriber: Subscriber): void {
+    for (const host of subscriber.hosts) {
       const clients = this.#byHost.get(host)
-      clients?.delete(asking)
+      clients?.delete(subscriber)
       if (clients?.size === 0) this.#byHost.delete(host)
     }
-    this.#touch(asking)
+    this.#touch(subscriber)
   }
 
-  #touch(asking: Asking): void {
-    for (const host of asking.hosts) {
-      const key = this.#governing(host, asking)
+  #touch(subscriber: Subscriber): void {
+    for (const host of subscriber.hosts) {
+      const key = this.#governing(host, subscriber)
       if (key !== undefined) this.#changed.add(key)
     }
     if (this.#changed.size > 0) this.#burst.request()
   }
 
-  #tell(): void {
+  #notify(): void {
     const changed = new Set(this.#changed)
     this.#changed.clear()
     this.#changes.emit(changed)

@@ -7,7 +7,7 @@ import { CLUSTER, ENDPOINTS, HOST_ROUTES, LISTENER, loadRouteEncoders, ROUTE_CON
 import fc from "fast-check"
 import { expect, inject, it } from "vitest"
 import type { RouteWatch } from "../distribution/delegate.js"
-import { HandScheduler, HandTrust } from "../snapshot/testing/hand-driven.js"
+import { ManualScheduler, ManualTrust } from "../snapshot/testing/manual-sources.js"
 import { PeerModeSource } from "./peer-mode-source.js"
 import { MeshRoutes } from "./route-resources.js"
 import { MemoryDirectory, MemoryDocuments } from "./testing/memory-directory.js"
@@ -57,7 +57,7 @@ interface World {
   readonly directory: MemoryDirectory
   readonly meshServices: MemoryDocuments<MeshService>
   readonly peerAuthentications: MemoryDocuments<PeerAuthentication>
-  readonly trust: HandTrust
+  readonly trust: ManualTrust
 }
 type Step = (world: World) => void
 
@@ -133,7 +133,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
 
 function routesOf(
   { directory, meshServices, peerAuthentications, trust }: World,
-  scheduler: HandScheduler,
+  scheduler: ManualScheduler,
 ): MeshRoutes {
   const modes = new PeerModeSource(peerAuthentications, MESH)
   return new MeshRoutes({ directory, meshServices, modes, trust, encoders, mesh: MESH, scheduler })
@@ -152,9 +152,9 @@ it("a permanent watch ends like a new one", () => {
         directory: new MemoryDirectory(),
         meshServices: new MemoryDocuments<MeshService>(),
         peerAuthentications: new MemoryDocuments<PeerAuthentication>(),
-        trust: new HandTrust(),
+        trust: new ManualTrust(),
       }
-      const scheduler = new HandScheduler()
+      const scheduler = new ManualScheduler()
       const routes = routesOf(world, scheduler)
       const woken = new Set<string>()
       const asked = TYPES.flatMap(typeUrl =>
@@ -174,7 +174,7 @@ it("a permanent watch ends like a new one", () => {
         step(world)
         if (!settle) continue
         scheduler.advance(10)
-        const fresh = routesOf(world, new HandScheduler())
+        const fresh = routesOf(world, new ManualScheduler())
         for (const [index, { typeUrl, names, client }] of asked.entries()) {
           const watch = watches[index]
           if (watch === undefined) throw new TypeError("one watch each")

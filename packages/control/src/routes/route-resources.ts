@@ -83,7 +83,7 @@ export class MeshRoutes implements RouteResources {
       trust: () => trust.current,
       outbound: { modes: outboundModes, policies: this.#policies },
     })
-    this.#burst = new Burst(() => this.#tell(), options.scheduler ?? SYSTEM_SCHEDULER)
+    this.#burst = new Burst(() => this.#notify(), options.scheduler ?? SYSTEM_SCHEDULER)
     this.#stops = [
       // A change of a workload includes its addresses and its Services.
       directory.onChange(({ workloads, services, addresses }) => {
@@ -165,7 +165,7 @@ export class MeshRoutes implements RouteResources {
     if (this.#dirty.size > 0) this.#burst.request()
   }
 
-  #tell(): void {
+  #notify(): void {
     this.#settle()
     const woken = [...this.#waking]
     this.#waking.clear()

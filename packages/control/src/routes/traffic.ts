@@ -13,10 +13,10 @@ import { durationMilliseconds } from "@merlon/policy/shape"
 import type { ClusterTraffic, ConnectionPoolSpec, OutlierDetectionSpec, RetrySpec, RouteTraffic } from "@merlon/xds"
 
 /** The rule's settings, else the document's. */
-export function routeTraffic(...said: readonly Pick<MeshRule, "timeout" | "retries">[]): RouteTraffic {
-  const timeout = said.map(one => one.timeout).find(text => text !== undefined)
+export function routeTraffic(...settings: readonly Pick<MeshRule, "timeout" | "retries">[]): RouteTraffic {
+  const timeout = settings.map(one => one.timeout).find(text => text !== undefined)
   const timeoutMs = timeout === undefined ? 0 : durationMilliseconds(timeout)
-  const retries = said.map(one => one.retries).find(one => one !== undefined)
+  const retries = settings.map(one => one.retries).find(one => one !== undefined)
   return {
     ...(timeoutMs === 0 || timeoutMs === undefined ? {} : { timeoutMs }),
     ...(retries === undefined ? {} : { retries: retrySpec(retries) }),
@@ -58,13 +58,13 @@ function connectionPoolSpec({ tcp = {}, http = {} }: ConnectionPool): Connection
   })
 }
 
-function outlierDetectionSpec(said: OutlierDetection): OutlierDetectionSpec {
-  const { consecutive5xxErrors, consecutiveGatewayErrors, maxEjectionPercent, minHealthPercent } = said
+function outlierDetectionSpec(settings: OutlierDetection): OutlierDetectionSpec {
+  const { consecutive5xxErrors, consecutiveGatewayErrors, maxEjectionPercent, minHealthPercent } = settings
   return defined({
     consecutive5xxErrors,
     consecutiveGatewayErrors,
-    intervalMs: milliseconds(said.interval),
-    baseEjectionMs: milliseconds(said.baseEjectionTime),
+    intervalMs: milliseconds(settings.interval),
+    baseEjectionMs: milliseconds(settings.baseEjectionTime),
     maxEjectionPercent,
     minHealthPercent,
   })

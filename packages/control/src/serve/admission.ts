@@ -3,7 +3,7 @@
 
 import { messageOf } from "@merlon/xds/runtime"
 import { ApiServerCaller } from "../admission/api-server-caller.js"
-import { CaptureKeeper } from "../admission/capture-keeper.js"
+import { CaptureReconciler } from "../admission/capture-reconciler.js"
 import { admissionHandlers, type HandlerOptions } from "../admission/handlers.js"
 import { caughtUp } from "../admission/invariants-copy.js"
 import { registeredPath } from "../admission/webhook-path.js"
@@ -115,7 +115,7 @@ export async function startAdmission(parts: AdmissionParts): Promise<Admission> 
       secrets = [secret, ...(current === undefined ? [] : [current])]
     lookAgain()
   })
-  const keeper = new CaptureKeeper({
+  const reconciler = new CaptureReconciler({
     client,
     names: mesh.names,
     fallback: options.injection.capture,
@@ -136,7 +136,7 @@ export async function startAdmission(parts: AdmissionParts): Promise<Admission> 
       stopped = true
       clearTimeout(timer)
       unfollow()
-      await keeper.stop()
+      await reconciler.stop()
       await running
       if (!isServedByAnother({ options, pods: parts.reflectors.pods, isLeader })) await leave(options)
       await server.close()

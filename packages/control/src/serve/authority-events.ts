@@ -50,25 +50,25 @@ export class AuthorityEvents {
     const { phase, revokedIdentities, revokedSerials, signer } = this.#options.authority.facts
     if (phase !== this.#phase) {
       this.#phase = phase
-      this.#tell("RootRotationPhase", `root rotation is in phase ${phase}; ${signer.slice(0, 16)} signs`)
+      this.#notify("RootRotationPhase", `root rotation is in phase ${phase}; ${signer.slice(0, 16)} signs`)
     }
     const revoked = this.#revocations()
     if (revoked === this.#revoked) return
     this.#revoked = revoked
     const message = `${revokedIdentities} identities and ${revokedSerials} certificates are revoked`
     this.#options.logger.warn(message)
-    this.#tellOfRevocations("RevocationApplied", message)
+    this.#reportRevocations("RevocationApplied", message)
   }
 
   /** Each replica has logged the error already; the leader also reports it as an Event on the list. */
   #lookAtRevocations(): void {
     const unreadable = this.#options.authority.revocationErrors.map(({ message }) => message)
-    const said = JSON.stringify(unreadable)
-    if (unreadable.length === 0 || said === this.#unreadable) {
-      this.#unreadable = said
+    const text = JSON.stringify(unreadable)
+    if (unreadable.length === 0 || text === this.#unreadable) {
+      this.#unreadable = text
       return
     }
-    if (this.#tellOfRevocations("RevocationUnreadable", someOf(unreadable))) this.#unreadable = said
+    if (this.#reportRevocations("RevocationUnreadable", someOf(unreadable))) this.#unreadable = text
   }
 
   /** Call it when this replica becomes the leader. */
@@ -76,7 +76,7 @@ export class AuthorityEvents {
     this.#lookAtRevocations()
   }
 
-  #tellOfRevocations(reason: "RevocationApplied" | "RevocationUnreadable", message: string): boolean {
+  #reportRevocations(reason: "RevocationApplied" | "RevocationUnreadable", message: string): boolean {
     const { authority, events, isLeader } = this.#options
     if (!isLeader()) return false
     const { namespace, revocationsConfigMap: name } = authority.names
@@ -93,10 +93,10 @@ export class AuthorityEvents {
     const { rootNotAfter, signerNotAfter } = this.#options.authority.facts
     const ends = Math.min(rootNotAfter, signerNotAfter)
     if (ends - Date.now() > SOON_MS) return
-    this.#tell("CertificateExpiring", `the CA of the mesh expires at ${new Date(ends).toISOString()}; rotate it`)
+    this.#notify("CertificateExpiring", `the CA of the mesh expires at ${new Date(ends).toISOString()}; rotate it`)
   }
 
-  #tell(reason: "RootRotationPhase" | "CertificateExpiring", message: string): void {
+  #notify(reason: "RootRotationPhase" | "CertificateExpiring", message: string): void {
     const { authority, events, isLeader, logger } = this.#options
     logger.warn(message)
     if (!isLeader()) return

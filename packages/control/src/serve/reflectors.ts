@@ -21,7 +21,7 @@ import {
   SECRETS,
   SERVICES,
 } from "../kubernetes/resource-type.js"
-import { keptPod } from "../registry/kept-pod.js"
+import { reducedPod } from "../registry/reduced-pod.js"
 import { replicaNames } from "../replicas/replica-names.js"
 
 type Copy = Reflector<KubernetesObject>
@@ -74,7 +74,7 @@ export function startReflectors(
   const types = policyTypes(names)
   return {
     namespaces: follow("Namespace", NAMESPACES),
-    pods: follow("Pod", PODS, { kept: keptPod }),
+    pods: follow("Pod", PODS, { kept: reducedPod }),
     services: follow("Service", SERVICES),
     policies: {
       RequestAuthentication: follow("RequestAuthentication", types.RequestAuthentication),

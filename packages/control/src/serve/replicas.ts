@@ -11,9 +11,9 @@ import { LEASES } from "../kubernetes/resource-type.js"
 import type { ControlPlaneOptions } from "../options.js"
 import { KnownReplicas } from "../replicas/known-replicas.js"
 import { OtherReplicas } from "../replicas/other-replicas.js"
-import { ReplicaBeacon } from "../replicas/replica-beacon.js"
 import { ReplicaCaller } from "../replicas/replica-caller.js"
 import { replicaIdentity } from "../replicas/replica-names.js"
+import { ReplicaPublisher } from "../replicas/replica-publisher.js"
 import { ReplicaServer } from "../replicas/replica-server.js"
 import type { Closers } from "./closers.js"
 import { holderName, isEarlierRun } from "./leadership.js"
@@ -78,14 +78,14 @@ export function keepReplicas({ options, authority, reflectors, isLeader }: Repli
       })
       const port = await server.listen(listen.replicaPort, listen.host)
       closers.add(() => server?.close())
-      const beacon = new ReplicaBeacon({
+      const publisher = new ReplicaPublisher({
         ...{ client, names, replica, warn },
         holder: holderName(options),
         address: `${options.replicaHost.includes(":") ? `[${options.replicaHost}]` : options.replicaHost}:${port}`,
         owners: lastKnownRoleAsOwner(client, componentNames(names).controlPlane),
       })
       // Stops before the server does: other replicas must not call one that is about to stop.
-      closers.add(() => beacon.stop())
+      closers.add(() => publisher.stop())
       return port
     },
   }

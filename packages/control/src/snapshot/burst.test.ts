@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from "vitest"
 import { Burst, SYSTEM_SCHEDULER } from "./burst.js"
-import { HandScheduler } from "./testing/hand-driven.js"
+import { ManualScheduler } from "./testing/manual-sources.js"
 
 function setUp() {
-  const scheduler = new HandScheduler()
+  const scheduler = new ManualScheduler()
   const acts: number[] = []
   const burst = new Burst(() => acts.push(scheduler.now()), scheduler, 5)
   const start = scheduler.now()
@@ -38,7 +38,7 @@ it("runs at once again after the burst", () => {
 })
 
 it("runs again for a request that arrives during the run", () => {
-  const scheduler = new HandScheduler()
+  const scheduler = new ManualScheduler()
   let acts = 0
   const burst = new Burst(() => {
     acts++

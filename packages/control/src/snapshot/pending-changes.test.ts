@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from "vitest"
 import { type Changes, PendingChanges } from "./pending-changes.js"
-import { HandScheduler } from "./testing/hand-driven.js"
+import { ManualScheduler } from "./testing/manual-sources.js"
 
 function stage() {
-  const scheduler = new HandScheduler()
+  const scheduler = new ManualScheduler()
   const batches: Changes[] = []
   const pending: PendingChanges = new PendingChanges(() => batches.push(pending.take()), scheduler)
   return { scheduler, batches, pending }

@@ -269,8 +269,8 @@ describe("a document that cannot be read", () => {
 
 it("reports which policies select other workloads now, including those without a proxy", () => {
   const { policies, registry, views, settle } = viewsStage()
-  const told: string[][] = []
-  views.onSelectionChange(keys => told.push([...keys].sort()))
+  const received: string[][] = []
+  views.onSelectionChange(keys => received.push([...keys].sort()))
   policies.set(AP, policyOf(AP, "foo/p", forWeb))
   policies.set(AP, policyOf(AP, "foo/q", { selector: { matchLabels: { app: "db" } } }))
   settle()
@@ -279,7 +279,7 @@ it("reports which policies select other workloads now, including those without a
   registry.setPod(podOf("foo/a", { labels: { app: "db" }, proxied: false }))
   settle()
   const [p, q] = ["AuthorizationPolicy/foo/p", "AuthorizationPolicy/foo/q"]
-  expect(told).toEqual([[p, q], [p], [p, q]])
+  expect(received).toEqual([[p, q], [p], [p, q]])
   expect([...views.selectedBy(AP, "foo", "q")]).toEqual(["foo/a"])
 })
 

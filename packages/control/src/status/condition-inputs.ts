@@ -3,7 +3,7 @@
 
 import type { MeshConfig } from "@merlon/policy/mesh"
 import type { PolicyDocument, Status, StatusCondition } from "@merlon/policy/resources"
-import type { Loser } from "@merlon/policy/selection"
+import type { OverriddenPolicy } from "@merlon/policy/selection"
 import type { KeySetState } from "../keysets/key-sets.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 import type { EnforcementCount } from "./enforcement.js"
@@ -43,7 +43,7 @@ export interface Targets {
 }
 
 export interface Supersession {
-  readonly loser: Loser
+  readonly overridden: OverriddenPolicy
   /** Number of selected workloads on which it is superseded. */
   readonly workloads: number
 }
@@ -92,7 +92,7 @@ export interface ConditionInputs {
 }
 
 /** One condition without its type. */
-export interface Said {
+export interface ConditionValue {
   readonly status: StatusCondition["status"]
   readonly reason: string
   readonly message: string

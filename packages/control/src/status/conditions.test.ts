@@ -49,7 +49,7 @@ function inputs(of: ConditionInputs["document"], more: Partial<ConditionInputs> 
   }
 }
 
-function said(type: string, of: ConditionInputs): string {
+function resultOf(type: string, of: ConditionInputs): string {
   const condition = statusOf(of).conditions?.find(candidate => candidate.type === type)
   return condition === undefined ? "nothing" : `${condition.status} ${condition.reason}: ${condition.message}`
 }
@@ -79,7 +79,7 @@ describe("Accepted", () => {
       "False Invalid: not valid: unknown field `a` and unknown field `b`",
     ],
   ])("of %s", (_, of, expected) => {
-    expect(said("Accepted", of)).toBe(expected)
+    expect(resultOf("Accepted", of)).toBe(expected)
   })
 })
 
@@ -114,7 +114,7 @@ describe("MatchesWorkloads", () => {
     ],
     ["none, being invalid", inputs(undefined), "Unknown Invalid: an invalid document selects nothing"],
   ])("of %s", (_, of, expected) => {
-    expect(said("MatchesWorkloads", of)).toBe(expected)
+    expect(resultOf("MatchesWorkloads", of)).toBe(expected)
   })
 })
 
@@ -204,7 +204,7 @@ describe("Enforced", () => {
       "False Rejected: in use by 0 of 1 client at generation 7; `app/c` rejected it: bad",
     ],
   ])("of %s", (_, of, expected) => {
-    expect(said("Enforced", of)).toBe(expected)
+    expect(resultOf("Enforced", of)).toBe(expected)
   })
 })
 
@@ -245,39 +245,47 @@ describe("JwksReady", () => {
     ["with inline keys", { inlineKeySets: 1 }, "True Inline: every rule contains its keys"],
     ["without rules", {}, "True Inline: no rule needs keys"],
   ])("%s", (_, more, expected) => {
-    expect(said("JwksReady", inputs(tokens, more))).toBe(expected)
+    expect(resultOf("JwksReady", inputs(tokens, more))).toBe(expected)
   })
 
   it("exists only for RequestAuthentications", () => {
-    expect([allow, peers, routes].map(of => said("JwksReady", inputs(of)))).toEqual(["nothing", "nothing", "nothing"])
+    expect([allow, peers, routes].map(of => resultOf("JwksReady", inputs(of)))).toEqual([
+      "nothing",
+      "nothing",
+      "nothing",
+    ])
   })
 })
 
 describe("Superseded", () => {
-  const loser = {
+  const overridden = {
     policy: { namespace: "foo", name: "p" },
     supersededBy: { namespace: "foo", name: "old" },
     reason: "it is older",
   }
   test.each<[string, Partial<ConditionInputs>, string]>([
     ["in effect", {}, "False InForce: no older policy of its scope takes precedence"],
-    ["everywhere", { superseded: { loser, workloads: 3 } }, "True Superseded: `foo/old` applies instead: it is older"],
+    [
+      "everywhere",
+      { superseded: { overridden: overridden, workloads: 3 } },
+      "True Superseded: `foo/old` applies instead: it is older",
+    ],
     [
       "on some",
-      { superseded: { loser, workloads: 1 } },
+      { superseded: { overridden: overridden, workloads: 1 } },
       "True PartlySuperseded: on 1 of 3 workloads `foo/old` applies instead: it is older",
     ],
     [
       "ignored",
-      { superseded: { loser: { ...loser, supersededBy: undefined, reason: "ignored" }, workloads: 0 } },
+      { superseded: { overridden: { ...overridden, supersededBy: undefined, reason: "ignored" }, workloads: 0 } },
       "True IgnoredSelector: ignored",
     ],
   ])("%s", (_, more, expected) => {
-    expect(said("Superseded", inputs(peers, more))).toBe(expected)
+    expect(resultOf("Superseded", inputs(peers, more))).toBe(expected)
   })
 
   it("exists only for PeerAuthentications", () => {
-    expect(said("Superseded", inputs(allow))).toBe("nothing")
+    expect(resultOf("Superseded", inputs(allow))).toBe("nothing")
   })
 })
 
@@ -345,7 +353,7 @@ describe("Ready", () => {
       "False NotStarted: not enforced: no workload that it selects has started",
     ],
   ])("of %s", (_, of, expected) => {
-    expect(said("Ready", of)).toBe(expected)
+    expect(resultOf("Ready", of)).toBe(expected)
   })
 })
 
@@ -388,10 +396,10 @@ describe("a condition", () => {
 test("Ready does not depend on UDP ports, which have their own condition", () => {
   const udp = [{ key: "foo/dns", udpPorts: [53], udp: "passed" }] as const
   const of = inputs(peers, { reach: reach(3, { udp }) })
-  expect(said("Ready", of)).toBe(said("Ready", inputs(peers)))
-  expect(said("UnjudgedPorts", of)).toContain(
+  expect(resultOf("Ready", of)).toBe(resultOf("Ready", inputs(peers)))
+  expect(resultOf("UnjudgedPorts", of)).toContain(
     "True UdpNotJudged: no policy judges UDP: every client can reach foo/dns (53)",
   )
   // A condition of ours that no longer applies is removed.
-  expect(said("UnjudgedPorts", inputs(peers, { previous: statusOf(of) }))).toBe("nothing")
+  expect(resultOf("UnjudgedPorts", inputs(peers, { previous: statusOf(of) }))).toBe("nothing")
 })

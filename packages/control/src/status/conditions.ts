@@ -9,7 +9,7 @@
 import { describe, type PolicyDocument, type Status, type StatusCondition } from "@merlon/policy/resources"
 import { isShadow } from "@merlon/policy/selection"
 import { oneLine, someOf } from "../observe/one-line.js"
-import type { ConditionInputs, Said } from "./condition-inputs.js"
+import type { ConditionInputs, ConditionValue } from "./condition-inputs.js"
 import type { EnforcementCount } from "./enforcement.js"
 import { jwksReady } from "./jwks-condition.js"
 import { ready } from "./readiness.js"
@@ -35,19 +35,19 @@ export function statusOf(inputs: ConditionInputs): Status {
     matches: matchesWorkloads(inputs),
     enforced: kind === "MeshService" ? routed(inputs) : enforced(inputs),
   }
-  const said: [ConditionType, Said][] = [
+  const values: [ConditionType, ConditionValue][] = [
     ["Accepted", parts.accepted],
     ["MatchesWorkloads", parts.matches],
   ]
-  if (kind === "RequestAuthentication") said.push(["JwksReady", jwksReady(inputs)])
-  if (kind === "PeerAuthentication") said.push(["Superseded", superseded(inputs)])
+  if (kind === "RequestAuthentication") values.push(["JwksReady", jwksReady(inputs)])
+  if (kind === "PeerAuthentication") values.push(["Superseded", superseded(inputs)])
   const unjudged = unjudgedPorts(inputs)
-  if (unjudged !== undefined) said.push(["UnjudgedPorts", unjudged])
-  said.push(["Enforced", parts.enforced], ["Ready", ready(inputs, parts)])
+  if (unjudged !== undefined) values.push(["UnjudgedPorts", unjudged])
+  values.push(["Enforced", parts.enforced], ["Ready", ready(inputs, parts)])
   const stuck = Object.values(parts).find(({ reason }) => STUCK.has(reason))
   // Written only while it is true, as in kstatus: tools that wait for `Ready` then stop waiting.
-  if (stuck !== undefined) said.push(["Stalled", { ...stuck, status: "True" }])
-  const own = said.map(([type, words]) => condition(type, words, inputs))
+  if (stuck !== undefined) values.push(["Stalled", { ...stuck, status: "True" }])
+  const own = values.map(([type, words]) => condition(type, words, inputs))
   // Conditions of other writers are kept.
   const foreign = (previous?.conditions ?? []).filter(({ type }) => !CONDITION_TYPES.some(known => known === type))
   return { ...(generation === undefined ? {} : { observedGeneration: generation }), conditions: [...own, ...foreign] }
@@ -58,7 +58,7 @@ const STUCK: ReadonlySet<string> = new Set(["Invalid", "IgnoredSelector", "Rejec
 
 function condition(
   type: string,
-  { status, reason, message }: Said,
+  { status, reason, message }: ConditionValue,
   { generation, now, previous }: ConditionInputs,
 ): StatusCondition {
   const before = previous?.conditions?.find(other => other.type === type)
@@ -73,7 +73,7 @@ function condition(
   }
 }
 
-function accepted({ document, errors, mesh, reach, guestHosts }: ConditionInputs): Said {
+function accepted({ document, errors, mesh, reach, guestHosts }: ConditionInputs): ConditionValue {
   if (document === undefined) {
     const message = `not valid: ${someOf(errors.slice(0, 3), errors.length, 3)}`
     return { status: "False", reason: "Invalid", message }
@@ -101,7 +101,7 @@ function scopeOf({ metadata: { namespace }, kind }: PolicyDocument, rootNamespac
   return namespace === rootNamespace ? "of the mesh" : `in \`${namespace}\``
 }
 
-function matchesWorkloads({ document, reach, mesh }: ConditionInputs): Said {
+function matchesWorkloads({ document, reach, mesh }: ConditionInputs): ConditionValue {
   if (document === undefined)
     return { status: "Unknown", reason: "Invalid", message: "an invalid document selects nothing" }
   if (reach.workloads > 0) {
@@ -134,7 +134,7 @@ function matchesWorkloads({ document, reach, mesh }: ConditionInputs): Said {
   return { status: "False", reason: "NoWorkloads", message: `no workload ${place} has \`${labels.join(",")}\`${hint}` }
 }
 
-function superseded({ document, mesh, reach, superseded: found }: ConditionInputs): Said {
+function superseded({ document, mesh, reach, superseded: found }: ConditionInputs): ConditionValue {
   if (document === undefined)
     return { status: "Unknown", reason: "Invalid", message: "an invalid document is not evaluated" }
   if (document.kind === "PeerAuthentication" && isShadow(document, mesh)) {
@@ -142,7 +142,7 @@ function superseded({ document, mesh, reach, superseded: found }: ConditionInput
   }
   if (found === undefined)
     return { status: "False", reason: "InForce", message: "no older policy of its scope takes precedence" }
-  const { supersededBy, reason } = found.loser
+  const { supersededBy, reason } = found.overridden
   if (supersededBy === undefined) return { status: "True", reason: "IgnoredSelector", message: reason }
   const winner = `\`${supersededBy.namespace}/${supersededBy.name}\``
   const partly = found.workloads < reach.workloads
@@ -151,7 +151,7 @@ function superseded({ document, mesh, reach, superseded: found }: ConditionInput
   return { status: "True", reason: partly ? "PartlySuperseded" : "Superseded", message }
 }
 
-function enforced({ document, reach, generation, mesh, enforcement, keySets }: ConditionInputs): Said {
+function enforced({ document, reach, generation, mesh, enforcement, keySets }: ConditionInputs): ConditionValue {
   if (document === undefined) {
     const message =
       "an invalid document is not sent to proxies; its last valid version stays enforced, or its strictest reading after a restart"
@@ -206,7 +206,7 @@ function enforcers({ proxies, enforcing, authorizers }: EnforcementCount): strin
   return kinds.filter(kind => kind !== "").join(" and ")
 }
 
-function routed({ document, generation, clients, governedByOthers, guestHosts }: ConditionInputs): Said {
+function routed({ document, generation, clients, governedByOthers, guestHosts }: ConditionInputs): ConditionValue {
   if (document === undefined)
     return { status: "False", reason: "Invalid", message: "an invalid document is not sent to proxies" }
   const others = governedByOthers.map(({ host, by }) => `\`${by}\` governs \`${host}\``)

@@ -3,13 +3,13 @@
 // error.
 
 import { oneLine, someOf } from "../observe/one-line.js"
-import type { ConditionInputs, Said } from "./condition-inputs.js"
+import type { ConditionInputs, ConditionValue } from "./condition-inputs.js"
 
 type Issuer = ConditionInputs["keySets"][number]
 
 const MOST_NAMED = 5
 
-export function jwksReady({ document, keySets, inlineKeySets }: ConditionInputs): Said {
+export function jwksReady({ document, keySets, inlineKeySets }: ConditionInputs): ConditionValue {
   if (document === undefined)
     return { status: "Unknown", reason: "Invalid", message: "an invalid document needs no keys" }
   if (keySets.length === 0) {

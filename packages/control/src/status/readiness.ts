@@ -3,13 +3,13 @@
 // bypassed, and enforced by them. It names everything that is missing; the first item is the reason.
 
 import { oneLine, someOf } from "../observe/one-line.js"
-import type { ConditionInputs, Said } from "./condition-inputs.js"
+import type { ConditionInputs, ConditionValue } from "./condition-inputs.js"
 import { targetErrors } from "./service-targets.js"
 
 export interface Parts {
-  readonly accepted: Said
-  readonly matches: Said
-  readonly enforced: Said
+  readonly accepted: ConditionValue
+  readonly matches: ConditionValue
+  readonly enforced: ConditionValue
 }
 
 interface Missing {
@@ -17,7 +17,7 @@ interface Missing {
   readonly what: string
 }
 
-export function ready(inputs: ConditionInputs, { accepted, matches, enforced }: Parts): Said {
+export function ready(inputs: ConditionInputs, { accepted, matches, enforced }: Parts): ConditionValue {
   if (accepted.status !== "True") return { ...accepted, status: "False" }
   if (matches.status !== "True") return { ...matches, status: "False" }
   const missing = [...targets(inputs), ...keys(inputs), ...proxies(inputs), ...unless(enforced)]
@@ -54,7 +54,7 @@ function proxies({ reach: { unproxied, bypassable } }: ConditionInputs): readonl
   return missing
 }
 
-function unless({ status, reason, message }: Said): readonly Missing[] {
+function unless({ status, reason, message }: ConditionValue): readonly Missing[] {
   // A missing authorizer is reported among the targets.
   return status === "True" || reason === "NoAuthorizer" ? [] : [{ reason, what: message }]
 }

@@ -17,7 +17,7 @@ const PROXIES = {
   rejection: undefined,
 }
 
-function said(targetRefs: readonly object[], workloads: number): { readonly [type: string]: string } {
+function resultOf(targetRefs: readonly object[], workloads: number): { readonly [type: string]: string } {
   const policy = document("AuthorizationPolicy", "p", {
     targetRefs,
     rules: [{}],
@@ -139,5 +139,5 @@ test.each<[string, readonly object[], number, { readonly [type: string]: string 
     },
   ],
 ])("writes the conditions of a policy that names targets %s", (_, targets, workloads, expected) => {
-  expect(said(targets, workloads)).toEqual(expected)
+  expect(resultOf(targets, workloads)).toEqual(expected)
 })

@@ -18,20 +18,20 @@ describe("a policy that is being rolled out", () => {
     stage.connect("foo/a")
     stage.apply(allow())
     await stage.clock.advance(1_000)
-    expect(stage.said("AuthorizationPolicy", "foo/p")).toBe(
+    expect(stage.received("AuthorizationPolicy", "foo/p")).toBe(
       "False Waiting: enforced by 0 of 2 proxies at generation 7; waiting for foo/a; not connected: foo/b",
     )
     stage.acknowledge("foo/a")
     await stage.clock.advance(1_000)
-    expect(stage.said("AuthorizationPolicy", "foo/p")).toBe(
+    expect(stage.received("AuthorizationPolicy", "foo/p")).toBe(
       "False NotConnected: enforced by 1 of 2 proxies at generation 7; not connected: foo/b",
     )
     stage.acknowledge("foo/b")
     await stage.settle()
-    expect(stage.said("AuthorizationPolicy", "foo/p")).toBe(
+    expect(stage.received("AuthorizationPolicy", "foo/p")).toBe(
       "True AllProxies: enforced by 2 of 2 proxies at generation 7",
     )
-    expect(stage.said("AuthorizationPolicy", "foo/p", "MatchesWorkloads")).toBe(
+    expect(stage.received("AuthorizationPolicy", "foo/p", "MatchesWorkloads")).toBe(
       "True Selected: selects 3 workloads; 1 without an xserver, so not enforced there: foo/c",
     )
   })
@@ -43,21 +43,23 @@ describe("a policy that is being rolled out", () => {
     stage.apply(allow())
     stage.acknowledge("foo/a")
     await stage.clock.advance(1_000)
-    expect(stage.said("AuthorizationPolicy", "foo/p")).toBe("True AllProxies: enforced by 1 of 1 proxy at generation 7")
-    expect(stage.said("AuthorizationPolicy", "foo/p", "Ready")).toMatch(/^True Ready/)
+    expect(stage.received("AuthorizationPolicy", "foo/p")).toBe(
+      "True AllProxies: enforced by 1 of 1 proxy at generation 7",
+    )
+    expect(stage.received("AuthorizationPolicy", "foo/p", "Ready")).toMatch(/^True Ready/)
     stage.connect("foo/b")
     await stage.clock.advance(1_000)
-    expect(stage.said("AuthorizationPolicy", "foo/p", "Ready")).toContain("enforced by 1 of 2 proxies")
+    expect(stage.received("AuthorizationPolicy", "foo/p", "Ready")).toContain("enforced by 1 of 2 proxies")
     stage.acknowledge("foo/b")
     await stage.clock.advance(1_000)
-    expect(stage.said("AuthorizationPolicy", "foo/p", "Ready")).toContain("enforced by 2 of 2 proxies")
+    expect(stage.received("AuthorizationPolicy", "foo/p", "Ready")).toContain("enforced by 2 of 2 proxies")
     stage.disconnect("foo/b")
     await stage.clock.advance(1_000)
-    expect(stage.said("AuthorizationPolicy", "foo/p", "Ready")).toContain("enforced by 1 of 1 proxy")
+    expect(stage.received("AuthorizationPolicy", "foo/p", "Ready")).toContain("enforced by 1 of 1 proxy")
     await stage.clock.advance(10_000)
     stage.setWorkloads({ ...pending, started: true })
     await stage.clock.advance(1_000)
-    expect(stage.said("AuthorizationPolicy", "foo/p", "Ready")).toContain("not connected: foo/b")
+    expect(stage.received("AuthorizationPolicy", "foo/p", "Ready")).toContain("not connected: foo/b")
   })
 
   it("ignores a report of another replica about an earlier Pod of the same name", async () => {
@@ -66,14 +68,14 @@ describe("a policy that is being rolled out", () => {
     stage.apply(allow())
     stage.acknowledge("foo/a", "old")
     await stage.clock.advance(1_000)
-    expect(stage.said("AuthorizationPolicy", "foo/p")).toMatch(/^True/)
+    expect(stage.received("AuthorizationPolicy", "foo/p")).toMatch(/^True/)
     await stage.clock.advance(10_000)
     stage.setWorkloads({ ...workload("foo/a"), uid: "new" })
     await stage.clock.advance(1_000)
-    expect(stage.said("AuthorizationPolicy", "foo/p")).toContain("not connected: foo/a")
+    expect(stage.received("AuthorizationPolicy", "foo/p")).toContain("not connected: foo/a")
     stage.acknowledge("foo/a", "new")
     await stage.clock.advance(1_000)
-    expect(stage.said("AuthorizationPolicy", "foo/p")).toMatch(/^True/)
+    expect(stage.received("AuthorizationPolicy", "foo/p")).toMatch(/^True/)
   })
 
   it("is not ready while it selects a running Pod without a proxy", async () => {
@@ -82,8 +84,8 @@ describe("a policy that is being rolled out", () => {
     stage.apply(allow())
     stage.acknowledge("foo/a")
     await stage.clock.advance(1_000)
-    expect(stage.said("AuthorizationPolicy", "foo/p")).toMatch(/^True AllProxies/)
-    expect(stage.said("AuthorizationPolicy", "foo/p", "Ready")).toBe("False NoProxy: no xserver in front of foo/c")
+    expect(stage.received("AuthorizationPolicy", "foo/p")).toMatch(/^True AllProxies/)
+    expect(stage.received("AuthorizationPolicy", "foo/p", "Ready")).toBe("False NoProxy: no xserver in front of foo/c")
   })
 
   it("is not enforced after a change until the new version is acknowledged", async () => {
@@ -94,12 +96,14 @@ describe("a policy that is being rolled out", () => {
     await stage.clock.advance(1_000)
     stage.apply(allow("p", { generation: 8 }))
     await stage.clock.advance(1_000)
-    expect(stage.said("AuthorizationPolicy", "foo/p")).toContain(
+    expect(stage.received("AuthorizationPolicy", "foo/p")).toContain(
       "False Waiting: enforced by 0 of 1 proxy at generation 8",
     )
     stage.acknowledge("foo/a")
     await stage.settle()
-    expect(stage.said("AuthorizationPolicy", "foo/p")).toBe("True AllProxies: enforced by 1 of 1 proxy at generation 8")
+    expect(stage.received("AuthorizationPolicy", "foo/p")).toBe(
+      "True AllProxies: enforced by 1 of 1 proxy at generation 8",
+    )
   })
 
   it("is reported as enforced at once, however soon after another change", async () => {
@@ -110,7 +114,7 @@ describe("a policy that is being rolled out", () => {
       await stage.settle()
       stage.acknowledge("foo/a")
       await stage.settle()
-      expect(stage.said("AuthorizationPolicy", "foo/p")).toBe(
+      expect(stage.received("AuthorizationPolicy", "foo/p")).toBe(
         `True AllProxies: enforced by 1 of 1 proxy at generation ${generation}`,
       )
     }
@@ -128,7 +132,7 @@ describe("a policy that is being rolled out", () => {
       stage.acknowledge(key)
       await stage.clock.advance(2)
     }
-    expect(stage.said("AuthorizationPolicy", "foo/p")).toBe(
+    expect(stage.received("AuthorizationPolicy", "foo/p")).toBe(
       "True AllProxies: enforced by 1000 of 1000 proxies at generation 7",
     )
     // Two seconds of counting, and the final count.
@@ -143,12 +147,12 @@ describe("a policy that is being rolled out", () => {
     stage.apply(allow())
     stage.reject("foo/a", "rule 3 does not compile")
     await stage.clock.advance(1_000)
-    expect(stage.said("AuthorizationPolicy", "foo/p")).toBe(
+    expect(stage.received("AuthorizationPolicy", "foo/p")).toBe(
       "False Rejected: enforced by 0 of 1 proxy at generation 7; `foo/a` rejected it: rule 3 does not compile",
     )
     stage.reject("foo/a", "rule 4 does not compile")
     await stage.clock.advance(1_000)
-    expect(stage.said("AuthorizationPolicy", "foo/p")).toContain("rule 4 does not compile")
+    expect(stage.received("AuthorizationPolicy", "foo/p")).toContain("rule 4 does not compile")
     expect(stage.events).toEqual(["ProxyRejected p"])
   })
 })
@@ -165,10 +169,10 @@ describe("a policy for a gateway", () => {
     stage.apply(gateway())
     stage.acknowledge("foo/app")
     await stage.clock.advance(1_000)
-    expect(stage.said("AuthorizationPolicy", "foo/p")).toBe(
+    expect(stage.received("AuthorizationPolicy", "foo/p")).toBe(
       `False NoAuthorizer: enforced by 1 of 1 proxy at generation 7; ${NONE}`,
     )
-    expect(stage.said("AuthorizationPolicy", "foo/p", "Ready")).toBe(`False TargetNotFound: ${NONE}`)
+    expect(stage.received("AuthorizationPolicy", "foo/p", "Ready")).toBe(`False TargetNotFound: ${NONE}`)
   })
 
   it("is enforced once every authorizer has it, and names those that do not", async () => {
@@ -179,17 +183,17 @@ describe("a policy for a gateway", () => {
     stage.connect("foo/gate-1", { enforcer: "authorizer" })
     stage.acknowledge("foo/gate-1")
     await stage.clock.advance(1_000)
-    expect(stage.said("AuthorizationPolicy", "foo/p")).toBe(
+    expect(stage.received("AuthorizationPolicy", "foo/p")).toBe(
       "False NotConnected: enforced by 1 of 2 authorizers at generation 7; not connected: foo/gate-2",
     )
     stage.connect("foo/gate-2", { enforcer: "authorizer" })
     await stage.clock.advance(1_000)
-    expect(stage.said("AuthorizationPolicy", "foo/p")).toBe(
+    expect(stage.received("AuthorizationPolicy", "foo/p")).toBe(
       "False Waiting: enforced by 1 of 2 authorizers at generation 7; waiting for foo/gate-2",
     )
     stage.acknowledge("foo/gate-2")
     await stage.clock.advance(1_000)
-    expect(stage.said("AuthorizationPolicy", "foo/p", "Ready")).toBe(
+    expect(stage.received("AuthorizationPolicy", "foo/p", "Ready")).toBe(
       "True Ready: enforced by 2 of 2 authorizers at generation 7",
     )
   })
@@ -201,7 +205,7 @@ describe("a policy for a gateway", () => {
     stage.connect("foo/gate-1", { enforcer: "authorizer" })
     stage.acknowledge("foo/gate-1")
     await stage.clock.advance(1_000)
-    expect(stage.said("AuthorizationPolicy", "foo/p")).toBe(
+    expect(stage.received("AuthorizationPolicy", "foo/p")).toBe(
       "True AllProxies: enforced by 1 of 1 authorizer at generation 7",
     )
   })
@@ -232,7 +236,7 @@ describe("a change only affects related statuses", () => {
     if (object === undefined) throw new Error("the policy is gone")
     stage.apply({ ...object, status: { conditions: [{ type: "Enforced", status: "False" }, null, 5] } })
     await stage.clock.advance(2_000)
-    expect(stage.said("AuthorizationPolicy", "foo/p")).toContain("True AllProxies")
+    expect(stage.received("AuthorizationPolicy", "foo/p")).toContain("True AllProxies")
   })
 
   it("follows a workload that gets or loses its xserver", async () => {
@@ -240,11 +244,11 @@ describe("a change only affects related statuses", () => {
     stage.setWorkloads(workload("foo/a", {}, false))
     stage.apply(allow())
     await stage.clock.advance(1_000)
-    expect(stage.said("AuthorizationPolicy", "foo/p")).toContain("False NoProxies")
+    expect(stage.received("AuthorizationPolicy", "foo/p")).toContain("False NoProxies")
     stage.setWorkloads(workload("foo/a"))
     stage.acknowledge("foo/a")
     await stage.clock.advance(1_000)
-    expect(stage.said("AuthorizationPolicy", "foo/p")).toContain("True AllProxies")
+    expect(stage.received("AuthorizationPolicy", "foo/p")).toContain("True AllProxies")
   })
 
   it("suggests the nearest labels also if the workload is added later", async () => {
@@ -253,7 +257,7 @@ describe("a change only affects related statuses", () => {
     await stage.clock.advance(1_000)
     stage.setWorkloads(workload("foo/a", { app: "htpbin" }))
     await stage.clock.advance(5_000)
-    expect(stage.said("AuthorizationPolicy", "foo/p", "MatchesWorkloads")).toBe(
+    expect(stage.received("AuthorizationPolicy", "foo/p", "MatchesWorkloads")).toBe(
       "False NoWorkloads: no workload in `foo` has `app=httpbin`; the closest match has `app=htpbin` (`foo/a`)",
     )
   })
@@ -268,14 +272,16 @@ describe("each kind", () => {
     stage.acknowledge("foo/a")
     stage.setKeys(rule, { jwks: "one", keys: 1, fetchedAt: 0, nextFetchAt: 0 }, true)
     await stage.clock.advance(1_000)
-    expect(stage.said("RequestAuthentication", "foo/jwt")).toContain("False Waiting")
+    expect(stage.received("RequestAuthentication", "foo/jwt")).toContain("False Waiting")
     stage.acknowledge("foo/a")
     await stage.clock.advance(1_000)
-    expect(stage.said("RequestAuthentication", "foo/jwt")).toContain("True AllProxies")
-    expect(stage.said("RequestAuthentication", "foo/jwt", "JwksReady")).toContain("True Ready: `https://idp`: 1 key")
+    expect(stage.received("RequestAuthentication", "foo/jwt")).toContain("True AllProxies")
+    expect(stage.received("RequestAuthentication", "foo/jwt", "JwksReady")).toContain(
+      "True Ready: `https://idp`: 1 key",
+    )
     stage.setKeys(rule, { error: "answered 500" }, false)
     await stage.clock.advance(1_000)
-    expect(stage.said("RequestAuthentication", "foo/jwt", "JwksReady")).toContain("stay in force (answered 500;")
+    expect(stage.received("RequestAuthentication", "foo/jwt", "JwksReady")).toContain("stay in force (answered 500;")
     stage.setKeys(rule, { error: undefined }, false)
     await stage.clock.advance(1_000)
     expect(stage.events).toEqual(["JwksFetchFailed jwt", "JwksRecovered jwt"])
@@ -302,12 +308,12 @@ describe("each kind", () => {
     await stage.clock.advance(1_000)
     stage.apply(stored("PeerAuthentication", "old", {}))
     await stage.clock.advance(2_000)
-    expect(stage.said("PeerAuthentication", "foo/young", "Superseded")).toContain("`foo/old` applies instead")
-    expect(stage.said("PeerAuthentication", "foo/old", "Superseded")).toContain("False InForce")
+    expect(stage.received("PeerAuthentication", "foo/young", "Superseded")).toContain("`foo/old` applies instead")
+    expect(stage.received("PeerAuthentication", "foo/old", "Superseded")).toContain("False InForce")
     expect(stage.events).toEqual(["Superseded young"])
     stage.remove("PeerAuthentication", "foo/old")
     await stage.clock.advance(2_000)
-    expect(stage.said("PeerAuthentication", "foo/young", "Superseded")).toContain("False InForce")
+    expect(stage.received("PeerAuthentication", "foo/young", "Superseded")).toContain("False InForce")
   })
 
   it("MeshService: follows the Service behind its host", async () => {
@@ -315,24 +321,24 @@ describe("each kind", () => {
     stage.setWorkloads(workload("foo/a", { app: "web" }))
     stage.apply(stored("MeshService", "web", { hosts: ["web"] }))
     await stage.clock.advance(1_000)
-    expect(stage.said("MeshService", "foo/web", "MatchesWorkloads")).toContain("no workload is behind `web`")
+    expect(stage.received("MeshService", "foo/web", "MatchesWorkloads")).toContain("no workload is behind `web`")
     const host = "web.foo.svc.cluster.local"
     stage.setService({ namespace: "foo", name: "web", host, selector: { app: "web" }, ports: [], addresses: [] })
     await stage.clock.advance(1_000)
-    expect(stage.said("MeshService", "foo/web", "MatchesWorkloads")).toBe("True Selected: selects 1 workload")
+    expect(stage.received("MeshService", "foo/web", "MatchesWorkloads")).toBe("True Selected: selects 1 workload")
   })
 
   it("MeshService: the newer one reports that an older one governs its host, until it is deleted", async () => {
     const stage = await staged()
     stage.apply(stored("MeshService", "young", { hosts: ["web"] }, { creationTimestamp: "2026-02-01T00:00:00Z" }))
     await stage.clock.advance(1_000)
-    expect(stage.said("MeshService", "foo/young")).toContain("True NoClients")
+    expect(stage.received("MeshService", "foo/young")).toContain("True NoClients")
     stage.apply(stored("MeshService", "old", { hosts: ["web.foo"] }))
     await stage.clock.advance(2_000)
-    expect(stage.said("MeshService", "foo/young")).toContain("`foo/old` governs `web`")
+    expect(stage.received("MeshService", "foo/young")).toContain("`foo/old` governs `web`")
     stage.remove("MeshService", "foo/old")
     await stage.clock.advance(2_000)
-    expect(stage.said("MeshService", "foo/young")).toContain("True NoClients")
+    expect(stage.received("MeshService", "foo/young")).toContain("True NoClients")
   })
 
   it("MeshService: counts its clients in few writes, and reports at once when all have it", async () => {
@@ -345,24 +351,24 @@ describe("each kind", () => {
       await stage.clock.advance(2)
     }
     await stage.clock.advance(1_000)
-    expect(stage.said("MeshService", "foo/web")).toContain("in use by 500 of 500 clients")
+    expect(stage.received("MeshService", "foo/web")).toContain("in use by 500 of 500 clients")
     expect(stage.statusWrites - before).toBeLessThanOrEqual(3)
     stage.setClients("foo/web", { clients: 500, acknowledged: 499, waiting: ["app/c"] })
     await stage.clock.advance(1_000)
-    expect(stage.said("MeshService", "foo/web")).toContain("waiting for app/c")
+    expect(stage.received("MeshService", "foo/web")).toContain("waiting for app/c")
     stage.setClients("foo/web", { clients: 500, acknowledged: 500 })
     await stage.settle()
-    expect(stage.said("MeshService", "foo/web")).toContain("True AllClients")
+    expect(stage.received("MeshService", "foo/web")).toContain("True AllClients")
   })
 
   it("an invalid document that was stored is reported", async () => {
     const stage = await staged()
     stage.apply(stored("AuthorizationPolicy", "p", { rulez: [] }))
     await stage.clock.advance(1_000)
-    expect(stage.said("AuthorizationPolicy", "foo/p", "Accepted")).toContain(
+    expect(stage.received("AuthorizationPolicy", "foo/p", "Accepted")).toContain(
       "False Invalid: not valid: spec.rulez: unknown field `rulez`",
     )
-    expect(stage.said("AuthorizationPolicy", "foo/p")).toContain("False Invalid")
+    expect(stage.received("AuthorizationPolicy", "foo/p")).toContain("False Invalid")
     expect(stage.events).toEqual(["InvalidStored p"])
   })
 })
@@ -379,7 +385,7 @@ describe("the lease", () => {
     stage.leader = true
     stage.controller.leadershipChanged(true)
     await stage.settle()
-    expect(stage.said("AuthorizationPolicy", "foo/p")).toContain("True AllProxies")
+    expect(stage.received("AuthorizationPolicy", "foo/p")).toContain("True AllProxies")
   })
 
   it("gives proxies a moment to reconnect before their absence counts", async () => {
@@ -394,9 +400,9 @@ describe("the lease", () => {
     stage.leader = true
     stage.controller.leadershipChanged(true)
     await stage.clock.advance(9_000)
-    expect(stage.said("AuthorizationPolicy", "foo/p")).toContain("True AllProxies")
+    expect(stage.received("AuthorizationPolicy", "foo/p")).toContain("True AllProxies")
     await stage.clock.advance(1_000)
-    expect(stage.said("AuthorizationPolicy", "foo/p")).toContain("False NotConnected")
+    expect(stage.received("AuthorizationPolicy", "foo/p")).toContain("False NotConnected")
   })
 
   it("does not recount everything for each proxy that reconnects", async () => {
@@ -419,7 +425,7 @@ describe("the lease", () => {
     }
     expect(stage.selections - before).toBeLessThanOrEqual(4)
     await stage.clock.advance(10_000)
-    expect(stage.said("AuthorizationPolicy", "foo/p")).toContain("enforced by 30 of 30 proxies")
+    expect(stage.received("AuthorizationPolicy", "foo/p")).toContain("enforced by 30 of 30 proxies")
   })
 })
 
@@ -434,7 +440,7 @@ it("never writes a status for a version from which it was not computed", async (
     metadata: { ...object.metadata, generation: 8 },
   })
   await stage.clock.advance(1_000)
-  expect(stage.said("AuthorizationPolicy", "foo/p")).toBe("nothing")
+  expect(stage.received("AuthorizationPolicy", "foo/p")).toBe("nothing")
   expect(stage.warnings).toEqual([])
 })
 
@@ -445,8 +451,8 @@ it("counts a workload without a proxy only if it is a member of the mesh", async
   stage.apply(allow())
   stage.acknowledge("foo/a")
   await stage.clock.advance(10_000)
-  expect(stage.said("AuthorizationPolicy", "foo/p", "Ready")).toMatch(/^True Ready/)
+  expect(stage.received("AuthorizationPolicy", "foo/p", "Ready")).toMatch(/^True Ready/)
   stage.optIn("foo")
   await stage.clock.advance(10_000)
-  expect(stage.said("AuthorizationPolicy", "foo/p", "Ready")).toBe("False NoProxy: no xserver in front of foo/b")
+  expect(stage.received("AuthorizationPolicy", "foo/p", "Ready")).toBe("False NoProxy: no xserver in front of foo/b")
 })

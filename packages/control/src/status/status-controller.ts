@@ -268,8 +268,8 @@ export class StatusController {
       this.#writer.changed(entry.key)
       return
     }
-    const said = entry.written ?? readStatus(entry.object.status)
-    const enforced = said?.conditions?.find(({ type }) => type === "Enforced")
+    const status = entry.written ?? readStatus(entry.object.status)
+    const enforced = status?.conditions?.find(({ type }) => type === "Enforced")
     const isSaid = enforced?.status === "True" && enforced.observedGeneration === entry.object.metadata.generation
     this.#writer.changed(entry.key, !isSaid)
   }
@@ -283,8 +283,8 @@ export class StatusController {
     const before = this.#troubled.get(id)
     const error = state.error !== undefined
     const at = this.#clock.monotonic()
-    const worthSaying = jwks || before?.error !== error || at - before.at >= REFRESH_INTERVAL
-    if (!worthSaying) return
+    const worthWriting = jwks || before?.error !== error || at - before.at >= REFRESH_INTERVAL
+    if (!worthWriting) return
     this.#troubled.set(id, { error, at })
     for (const entry of this.#entries.withKeySet(id)) this.#changed(entry)
   }

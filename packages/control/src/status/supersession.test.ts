@@ -18,7 +18,7 @@ const [old, young] = [peer("old", {}, 1), peer("young", {}, 2)]
 
 it("finds the older policy of the namespace", () => {
   expect(supersessionOf(young, [young, old], workloads, mesh)).toMatchObject({
-    loser: { supersededBy: { namespace: "foo", name: "old" } },
+    overridden: { supersededBy: { namespace: "foo", name: "old" } },
     workloads: 2,
   })
   expect(supersessionOf(old, [young, old], workloads, mesh)).toBeUndefined()
@@ -27,14 +27,14 @@ it("finds the older policy of the namespace", () => {
 it("finds it even if no workload is selected yet", () => {
   expect(supersessionOf(young, [young, old], [], mesh)?.workloads).toBe(0)
   const [first, second] = [peer("first", app("a"), 1), peer("second", app("a"), 2)]
-  expect(supersessionOf(second, [first, second], [], mesh)?.loser.supersededBy?.name).toBe("first")
+  expect(supersessionOf(second, [first, second], [], mesh)?.overridden.supersededBy?.name).toBe("first")
 })
 
 it("counts the workloads that an older policy selects", () => {
   const gold = peer("gold", { selector: { matchLabels: { tier: "gold" } } }, 1)
   const all = peer("all", app("a"), 2)
   expect(supersessionOf(all, [gold, all], workloads, mesh)).toMatchObject({
-    loser: { supersededBy: { name: "gold" } },
+    overridden: { supersededBy: { name: "gold" } },
     workloads: 1,
   })
 })
@@ -46,6 +46,6 @@ it("does not compare policies of different scopes", () => {
 
 it("reports selectors that are ignored in the root namespace", () => {
   const root = peer("root", app("a"), 1, "merlon-system")
-  expect(supersessionOf(root, [root], [], mesh)?.loser.supersededBy).toBeUndefined()
-  expect(supersessionOf(root, [root], [], mesh)?.loser.reason).toContain("ignored")
+  expect(supersessionOf(root, [root], [], mesh)?.overridden.supersededBy).toBeUndefined()
+  expect(supersessionOf(root, [root], [], mesh)?.overridden.reason).toContain("ignored")
 })

@@ -22,25 +22,25 @@ export function supersessionOf(
   // The policy itself describes a workload that it certainly selects.
   const services = targetRefs.slice(0, 1).map(target => target.name)
   const own: Workload = { namespace, name, labels: selector?.matchLabels ?? {}, services }
-  const losing = (workload: Workload): Supersession["loser"] | undefined =>
-    new PeerModes(all, workload, mesh).resolve(0).losers.find(loser => loser.policy.name === name)
+  const losing = (workload: Workload): Supersession["overridden"] | undefined =>
+    new PeerModes(all, workload, mesh).resolve(0).losers.find(overridden => overridden.policy.name === name)
   let workloads = 0
   // Workloads differ only for policies with a selector.
   if (peerScope(policy, own, mesh) !== "workload") {
-    const loser = losing(own)
-    if (loser === undefined) return undefined
+    const overridden = losing(own)
+    if (overridden === undefined) return undefined
     for (const _ of selected) workloads++
-    return { loser, workloads }
+    return { overridden, workloads }
   }
-  let first: Supersession["loser"] | undefined
+  let first: Supersession["overridden"] | undefined
   let any = false
   for (const workload of selected) {
     any = true
-    const loser = losing(workload)
-    if (loser === undefined) continue
-    first ??= loser
+    const overridden = losing(workload)
+    if (overridden === undefined) continue
+    first ??= overridden
     workloads++
   }
   first ??= any ? undefined : losing(own)
-  return first === undefined ? undefined : { loser: first, workloads }
+  return first === undefined ? undefined : { overridden: first, workloads }
 }

@@ -19,7 +19,7 @@ const NO_WORKLOADS = {
   missing: [],
 }
 
-function said(of: PolicyDocument | undefined, ...udp: readonly Udp[]): string {
+function resultOf(of: PolicyDocument | undefined, ...udp: readonly Udp[]): string {
   const found = unjudgedPorts({ document: of, mesh, reach: { ...NO_WORKLOADS, targets: NO_TARGETS, udp } })
   return found === undefined ? "nothing" : `${found.status} ${found.reason}: ${found.message}`
 }
@@ -48,12 +48,12 @@ test.each<[string, readonly Udp[], string]>([
     "True UdpNotJudged: no policy judges UDP: every client can reach foo/dns (53, 5353); set `--udp refuse` and restart these Pods; every client can reach foo/voice (5060), where `--udp refuse` has no effect; use a NetworkPolicy or a firewall; UDP is denied to foo/quic (443)",
   ],
 ])("names workloads with %s", (_, udp, expected) => {
-  expect(said(strict, ...udp)).toBe(expected)
+  expect(resultOf(strict, ...udp)).toBe(expected)
 })
 
 it("names five workloads and counts the others", () => {
   const many = ["a", "b", "c", "d", "e", "f", "g"].map(name => on(`foo/${name}`, "passed", 53))
-  expect(said(strict, ...many)).toContain("foo/d (53), foo/e (53) and 2 more;")
+  expect(resultOf(strict, ...many)).toContain("foo/d (53), foo/e (53) and 2 more;")
 })
 
 const selector = { matchLabels: { app: "a" } }
@@ -85,5 +85,5 @@ test.each<[string, PolicyDocument | undefined, boolean]>([
   ["routes", document("MeshService", "p", { hosts: ["web"] }), false],
   ["an invalid document", undefined, false],
 ])("under %s", (_, of, expected) => {
-  expect(said(of, open) !== "nothing").toBe(expected)
+  expect(resultOf(of, open) !== "nothing").toBe(expected)
 })

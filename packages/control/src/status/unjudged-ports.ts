@@ -8,7 +8,7 @@ import type { PolicyDocument } from "@merlon/policy/resources"
 import { isShadow } from "@merlon/policy/selection"
 import { someOf } from "../observe/one-line.js"
 import type { UdpHandling } from "../registry/udp.js"
-import type { ConditionInputs, Said } from "./condition-inputs.js"
+import type { ConditionInputs, ConditionValue } from "./condition-inputs.js"
 
 const MOST_NAMED = 5
 
@@ -17,7 +17,7 @@ export function unjudgedPorts({
   document,
   mesh,
   reach,
-}: Pick<ConditionInputs, "document" | "mesh" | "reach">): Said | undefined {
+}: Pick<ConditionInputs, "document" | "mesh" | "reach">): ConditionValue | undefined {
   if (document === undefined || reach.udp.length === 0 || !denies(document, mesh)) return undefined
   const named = (handling: UdpHandling): string => {
     const found = reach.udp.filter(({ udp }) => udp === handling)

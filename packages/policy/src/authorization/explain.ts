@@ -77,7 +77,7 @@ function conclude(policies: readonly PolicyTrace[]): Verdict {
   const denied = firstMatched(policies, "DENY")
   if (denied !== undefined) return { verdict: "deny", stage: "deny", policy: denied.policy, rule: denied }
   const allow = policies.find(({ action }) => action === "ALLOW")
-  const asked = askedOf(policies)
+  const asked = providerRules(policies)
   if (allow === undefined)
     return unlessDenied({ verdict: "allow", stage: "default", policy: undefined, rule: undefined }, asked)
   const allowed = firstMatched(policies, "ALLOW")
@@ -97,7 +97,7 @@ function matchedBy(policies: readonly PolicyTrace[], action: Action): readonly R
 }
 
 /** For each provider, the first CUSTOM rule that matched, regardless of other rules. */
-export function askedOf(policies: readonly PolicyTrace[]): readonly RuleRef[] {
+export function providerRules(policies: readonly PolicyTrace[]): readonly RuleRef[] {
   const matched = matchedBy(policies, "CUSTOM")
   return matched.filter(({ provider }, at) => matched.findIndex(other => other.provider === provider) === at)
 }

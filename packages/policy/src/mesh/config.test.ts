@@ -3,8 +3,8 @@ import { expect, it } from "vitest"
 import { meshConfig } from "./config.js"
 import { meshNames } from "./names.js"
 
-const modeOf = (mesh: string, said?: "NONE") =>
-  meshConfig({ names: meshNames({ mesh }), pathNormalization: said }).pathNormalization
+const modeOf = (mesh: string, received?: "NONE") =>
+  meshConfig({ names: meshNames({ mesh }), pathNormalization: received }).pathNormalization
 
 it("merges slashes by default, but not in a mesh called istio", () => {
   expect([meshConfig().pathNormalization, modeOf("dubbo"), modeOf("istio")]).toEqual([

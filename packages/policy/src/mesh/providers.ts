@@ -55,21 +55,21 @@ const matching =
   }
 
 const address: Read<string> = (value, path) => {
-  const said = matching(ADDRESS, "must be HOST:PORT")(value, path)
-  if (hostAndPort(said).port > 0 && hostAndPort(said).port < 65_536) return said
+  const parsed = matching(ADDRESS, "must be HOST:PORT")(value, path)
+  if (hostAndPort(parsed).port > 0 && hostAndPort(parsed).port < 65_536) return parsed
   throw wrong(path, "must have a port from 1 to 65535", value)
 }
 
 const header: Read<string> = (value, path) =>
   matching(FIELD_NAME, "must be the name of a header")(typeof value === "string" ? value.toLowerCase() : value, path)
 
-const written: Read<string> = (value, path) => {
+const writableHeader: Read<string> = (value, path) => {
   const name = header(value, path)
   if (isWritableHeader(name) && !NOT_FOR_PROVIDERS.includes(name) && !name.startsWith("proxy-")) return name
   throw wrong(path, "must be a header that a provider may write", value)
 }
 
-const told: Read<string> = (value, path) => {
+const forwardedHeader: Read<string> = (value, path) => {
   const name = header(value, path)
   if (isWritableHeader(name)) return name
   throw wrong(path, "must be a header that says nothing about framing", value)
@@ -97,8 +97,8 @@ const fields = {
   failureMode: (value: unknown, path: string) =>
     value === undefined ? "closed" : choice("closed", "open")(value, path),
   sendHeaders: headers(header, SENT_BY_DEFAULT),
-  headersToUpstream: headers(written, []),
-  headersToCaller: headers(told, TOLD_BY_DEFAULT),
+  headersToUpstream: headers(writableHeader, []),
+  headersToCaller: headers(forwardedHeader, TOLD_BY_DEFAULT),
 }
 
 const inFiles: Read<AuthorizationProvider> = settings({ ...fields, tls: optional(settings(tlsFields)) })
@@ -136,7 +136,7 @@ function severalOf(read: Read<AuthorizationProvider>, value: unknown, path: stri
 }
 
 /** Of an address that was read. */
-export function hostAndPort(said: string): { readonly host: string; readonly port: number } {
-  const [, ipv6, name = "", port] = ADDRESS.exec(said) ?? []
+export function hostAndPort(parsed: string): { readonly host: string; readonly port: number } {
+  const [, ipv6, name = "", port] = ADDRESS.exec(parsed) ?? []
   return { host: ipv6 ?? name, port: Number(port) }
 }

@@ -19,7 +19,7 @@ export interface ScopeSay {
   readonly mode: EffectiveMode | "UNSET"
 }
 
-export interface Loser {
+export interface OverriddenPolicy {
   readonly policy: PolicyRef
   /** The older policy of the same scope that applies instead; absent if this one applies. */
   readonly supersededBy: PolicyRef | undefined
@@ -32,7 +32,7 @@ export interface ModeResolution {
   readonly winner: (ScopeSay & { readonly port: boolean }) | undefined
   /** All policies that were considered, the widest scope first. */
   readonly asked: readonly ScopeSay[]
-  readonly losers: readonly Loser[]
+  readonly losers: readonly OverriddenPolicy[]
   /** The mode if shadow policies were enforced; absent if none applies. */
   readonly shadow: EffectiveMode | undefined
 }
@@ -105,7 +105,7 @@ function isAsked(policy: PeerAuthentication, workload: Workload, mesh: MeshConfi
 
 class Resolver {
   readonly #scopes = new Map<PeerScope, PeerAuthentication>()
-  readonly #losers: Loser[] = []
+  readonly #overridden: OverriddenPolicy[] = []
 
   constructor(oldestFirst: readonly PeerAuthentication[], workload: Workload, mesh: MeshConfig) {
     for (const policy of oldestFirst) {
@@ -113,12 +113,12 @@ class Resolver {
       const older = scope && this.#scopes.get(scope)
       if (scope === undefined) {
         const reason = "a selector in the root namespace is ignored; move the policy into the workload's namespace"
-        this.#losers.push({ policy: refOf(policy), supersededBy: undefined, reason })
+        this.#overridden.push({ policy: refOf(policy), supersededBy: undefined, reason })
       } else if (older === undefined) {
         this.#scopes.set(scope, policy)
       } else {
         const reason = `an older policy of the same ${scope} scope wins; port maps are not merged`
-        this.#losers.push({ policy: refOf(policy), supersededBy: refOf(older), reason })
+        this.#overridden.push({ policy: refOf(policy), supersededBy: refOf(older), reason })
       }
     }
   }
@@ -138,7 +138,7 @@ class Resolver {
       if (own !== undefined && own !== "UNSET") winner = { ...say, mode: own, port: true }
     }
     const mode = winner === undefined || winner.mode === "UNSET" ? DEFAULT_MODE : winner.mode
-    return { mode, winner, asked, losers: this.#losers }
+    return { mode, winner, asked, losers: this.#overridden }
   }
 }
 

@@ -5,7 +5,7 @@ import { type MeshConfig, meshConfig } from "../mesh/config.js"
 import { DocumentsByNamespace } from "../proof/selected.js"
 import type { PolicyDocument } from "../resources/document.js"
 import type { Workload } from "../selection/workload.js"
-import type { AskedRequest } from "../trial/asked.js"
+import type { DescribedRequest } from "../trial/described-request.js"
 import { type Answer, Trial } from "../trial/trial.js"
 import { exampleOf } from "./region-example.js"
 import { isWithin, type Region, regionsOf } from "./regions.js"
@@ -18,7 +18,7 @@ export interface RegionCoverage {
   /** The number of cases in the region. */
   readonly touched: number
   /** An example request if no case covers the region; absent if none was found, and there may be none. */
-  readonly example: { readonly request: AskedRequest; readonly answer: Answer } | undefined
+  readonly example: { readonly request: DescribedRequest; readonly answer: Answer } | undefined
 }
 
 /**

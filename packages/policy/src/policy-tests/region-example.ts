@@ -10,9 +10,9 @@ import type { Rule } from "../resources/authorization-policy/definition.js"
 import type { AuthorizationPolicy, PolicyDocument } from "../resources/document.js"
 import { isShadow } from "../selection/shadow.js"
 import type { Workload } from "../selection/workload.js"
-import type { AskedRequest } from "../trial/asked.js"
-import { askedOf } from "../trial/asked-witness.js"
+import type { DescribedRequest } from "../trial/described-request.js"
 import type { Trial } from "../trial/trial.js"
+import { requestOfWitness } from "../trial/witness-request.js"
 import { actionOf, isPolicy, isWithin, type Region } from "./regions.js"
 
 export interface Place {
@@ -29,9 +29,9 @@ export interface Place {
 const LIMITS = { steps: 200_000 }
 
 /** Undefined if there is none, or none was found within the limits. */
-export function exampleOf(region: Region, place: Place): AskedRequest | undefined {
+export function exampleOf(region: Region, place: Place): DescribedRequest | undefined {
   for (const witness of witnesses(region, place)) {
-    const request = askedOf(witness)
+    const request = requestOfWitness(witness)
     if (isWithin(region, place.trial.ask(request))) return request
   }
   return undefined

@@ -9,7 +9,7 @@ import { describeViolation } from "../proof/questions/assess-change.js"
 import { checkInvariants } from "../proof/questions/invariants.js"
 import type { PolicyDocument, PolicyInvariant } from "../resources/document.js"
 import type { Workload } from "../selection/workload.js"
-import { AskedError } from "../trial/asked-error.js"
+import { RequestDescriptionError } from "../trial/request-description-error.js"
 import { type Answer, Trial } from "../trial/trial.js"
 import type { Expectation, PolicyTestCase, PolicyTestFile } from "./test-file.js"
 
@@ -83,7 +83,7 @@ function runCase(test: PolicyTestCase, trial: Trial): CaseResult {
     const differences = differencesOf(test.expect, answer)
     return { test, passed: differences.length === 0, differences, answer, workload: test.workload }
   } catch (error) {
-    if (!(error instanceof AskedError)) throw error
+    if (!(error instanceof RequestDescriptionError)) throw error
     return { test, passed: false, differences: [error.message], answer: undefined, workload: test.workload }
   }
 }
@@ -92,14 +92,15 @@ function differencesOf(expected: Expectation, answer: Answer): readonly string[]
   const { verdict, stage, body } = answer
   const status = answer.status ?? 0
   const rule = answer.rule && ruleName(answer.rule)
-  const told: readonly (readonly [string, string | number | undefined, string | number | undefined, boolean])[] = [
-    ["verdict", expected.verdict, verdict, expected.verdict === verdict],
-    ["status", expected.status, status === 0 && verdict === "deny" ? "closed" : status, expected.status === status],
-    ["stage", expected.stage, stage, expected.stage === stage],
-    ["rule", expected.rule, rule, rule === expected.rule || rule?.split("/")[1] === expected.rule],
-    ["body", expected.body, body, expected.body === body],
-  ]
-  return told.flatMap(([what, wanted, got, same]) =>
+  const comparisons: readonly (readonly [string, string | number | undefined, string | number | undefined, boolean])[] =
+    [
+      ["verdict", expected.verdict, verdict, expected.verdict === verdict],
+      ["status", expected.status, status === 0 && verdict === "deny" ? "closed" : status, expected.status === status],
+      ["stage", expected.stage, stage, expected.stage === stage],
+      ["rule", expected.rule, rule, rule === expected.rule || rule?.split("/")[1] === expected.rule],
+      ["body", expected.body, body, expected.body === body],
+    ]
+  return comparisons.flatMap(([what, wanted, got, same]) =>
     wanted === undefined || same ? [] : [`expected ${what} \`${wanted}\`, got \`${got ?? "none"}\``],
   )
 }

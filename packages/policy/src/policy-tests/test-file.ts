@@ -13,7 +13,7 @@ import { validate } from "../resources/validate.js"
 import { parseYaml } from "../resources/yaml-text.js"
 import type { Workload } from "../selection/workload.js"
 import { nearest } from "../shape/nearest.js"
-import type { AskedRequest, AskedToken } from "../trial/asked.js"
+import type { DescribedRequest, DescribedToken } from "../trial/described-request.js"
 import type { Answer } from "../trial/trial.js"
 
 export interface PolicyTestFile {
@@ -32,7 +32,7 @@ export interface PolicyTestFile {
 export interface PolicyTestCase {
   readonly name: string
   readonly workload: Workload
-  readonly request: AskedRequest
+  readonly request: DescribedRequest
   readonly expect: Expectation
 }
 
@@ -181,7 +181,7 @@ function workloadOf(to: Field, workloads: ReadonlyMap<string, Workload>): Worklo
   return { namespace: "default", name: "unknown", labels: {} }
 }
 
-export function readRequest(field: Field): AskedRequest {
+export function readRequest(field: Field): DescribedRequest {
   known(field, ["protocol", "from", "ip", "destinationIp", "port", "sni", "method", "path", "host", "headers", "token"])
   const text = (name: string): string | undefined => {
     const inner = field.field(name)
@@ -197,7 +197,7 @@ export function readRequest(field: Field): AskedRequest {
     port.error("wrong-type", "`port` must be a number", "write `8080`")
   const host = field.field("host")
   const token = readToken(field.field("token"))
-  return definedOnly<AskedRequest>({
+  return definedOnly<DescribedRequest>({
     protocol: protocol === "tcp" ? "tcp" : undefined,
     from: text("from"),
     ip: text("ip"),
@@ -212,7 +212,7 @@ export function readRequest(field: Field): AskedRequest {
   })
 }
 
-function readHeaders(field: Field): AskedRequest["headers"] {
+function readHeaders(field: Field): DescribedRequest["headers"] {
   if (!field.present) return undefined
   return Object.fromEntries(
     field.entries.map(([name, { value, text }]) => [
@@ -224,12 +224,12 @@ function readHeaders(field: Field): AskedRequest["headers"] {
 
 const TOKEN_FIELDS = ["claims", "expired", "forged", "header", "prefix", "param", "cookie"]
 
-function readToken(field: Field): AskedToken | string | undefined {
+function readToken(field: Field): DescribedToken | string | undefined {
   if (!field.present) return undefined
   if (field.text !== undefined) return field.text
   known(field, TOKEN_FIELDS)
   const flag = (name: string) => (field.field(name).value === true ? true : undefined)
-  return definedOnly<AskedToken>({
+  return definedOnly<DescribedToken>({
     claims: objectOf(field.field("claims")),
     expired: flag("expired"),
     forged: flag("forged"),
@@ -277,7 +277,7 @@ function readExpectation(field: Field): Expectation {
 }
 
 /** `GET /admin from cluster.local/ns/foo/sa/sleep`. */
-export function describeRequest({ protocol, from, method = "GET", path = "/", token }: AskedRequest): string {
+export function describeRequest({ protocol, from, method = "GET", path = "/", token }: DescribedRequest): string {
   const what = protocol === "tcp" ? "a TCP connection" : `${method} ${path}`
   const who = from === undefined ? "in plaintext" : `from ${from}`
   return `${what} ${who}${token === undefined ? "" : " with a token"}`

@@ -45,23 +45,23 @@ export function framesAt<T extends Pick<Frame, "identity">>(frames: readonly T[]
 
 function placesOf(rules: readonly ProofTokenRule[], isRead: (location: Location) => boolean): readonly string[] {
   const locations = new Map(rules.flatMap(rule => rule.locations.map(one => [locationId(one), one] as const)))
-  const byLookers = new Map<string, string>()
+  const byReaders = new Map<string, string>()
   for (const [id, location] of locations) {
-    const lookers = rules.flatMap((rule, index) => (looksAt(rule, id) ? [index] : [])).join()
-    const alike = isRead(location) ? id : lookers
-    if (!byLookers.has(alike)) byLookers.set(alike, id)
+    const readers = rules.flatMap((rule, index) => (readsLocation(rule, id) ? [index] : [])).join()
+    const alike = isRead(location) ? id : readers
+    if (!byReaders.has(alike)) byReaders.set(alike, id)
   }
-  return [...byLookers.values()]
+  return [...byReaders.values()]
 }
 
-export function looksAt({ locations }: ProofTokenRule, place: string): boolean {
+export function readsLocation({ locations }: ProofTokenRule, place: string): boolean {
   return locations.some(location => locationId(location) === place)
 }
 
 /** The frame as this side sees it: if none of its rules looks at the token's location, there is no token. */
 export function seenBy(frame: Frame, rules: readonly ProofTokenRule[]): Frame {
   const { token } = frame
-  if (typeof token === "string" || rules.some(rule => looksAt(rule, token.at))) return frame
+  if (typeof token === "string" || rules.some(rule => readsLocation(rule, token.at))) return frame
   return { ...frame, token: "none" }
 }
 

@@ -8,7 +8,7 @@
 
 import { JOINED_BY_ENVOY } from "../request/joined-headers.js"
 import type { Location } from "../tokens/locations.js"
-import { looksAt } from "./frame.js"
+import { readsLocation } from "./frame.js"
 import type { PolicySide } from "./policy-side.js"
 import { joined, type Problem } from "./search/formula.js"
 import type { Pattern, TokenPair, TokenVerdict } from "./token-pair.js"
@@ -47,8 +47,8 @@ export function istioTokenPairs(
     const found = sides.map(side => verdictOn(side.tokens, places, filled))
     const verdicts = found.map((one): TokenVerdict => (typeof one === "number" ? { identity: 0 } : one))
     if (tokens === 0 || !isTelling(withPlaces(found, verdicts))) continue
-    const told = found.map(one => (typeof one === "number" ? [one, keyOf(filled[one]?.first.by)] : one))
-    const signature = JSON.stringify(told)
+    const described = found.map(one => (typeof one === "number" ? [one, keyOf(filled[one]?.first.by)] : one))
+    const signature = JSON.stringify(described)
     if (tokens > 2) beyond.add(signature)
     else known.add(signature)
     if (tokens === 2) pairs.push(pairOf(places, filled, found))
@@ -76,7 +76,7 @@ function verdictOn(
 ): Found {
   let hasToken = false
   for (const rule of rules) {
-    const found = places.flatMap(({ id }, at) => (filled[at] !== undefined && looksAt(rule, id) ? [at] : []))
+    const found = places.flatMap(({ id }, at) => (filled[at] !== undefined && readsLocation(rule, id) ? [at] : []))
     if (found.length === 0) continue
     hasToken = true
     if (!found.every(at => filled[at]?.all.has(rule.acceptance))) continue

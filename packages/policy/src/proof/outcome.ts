@@ -4,7 +4,7 @@
 // answer of an external authorizer is unknown, so a request that everything else allows and that the authorizer is asked
 // about has an outcome of its own.
 
-import { looksAt } from "./frame.js"
+import { readsLocation } from "./frame.js"
 import type { PolicySide, Rules } from "./policy-side.js"
 import { exactMark, type ReadingContext, subjectMark } from "./read-criterion.js"
 import { readRules } from "./read-rule.js"
@@ -51,13 +51,13 @@ export function stagesOf(side: PolicySide, context: ReadingContext): Stages {
     ...(frame.protocol === "http" ? tokenStage(side.tokens, context) : NO_TOKENS),
     deny: read(rules.deny),
     allow: read(rules.allow),
-    custom: read(rules.custom).map(asking),
+    custom: read(rules.custom).map(customRegion),
     closed: rules.closed,
   }
 }
 
 /** Has a key of its own: no other rule does what a provider may do, even one that matches the same requests. */
-function asking(region: RuleRegion): RuleRegion {
+function customRegion(region: RuleRegion): RuleRegion {
   return { ...region, key: `${JSON.stringify(region.ref.provider)} may deny ${region.key}` }
 }
 
@@ -105,8 +105,11 @@ function tokenStage(
   const required = rules.filter(rule => rule.required)
   if (token === "preflight") return NO_TOKENS
   if (token === "none") return { missing: required.length > 0 ? [EVERYWHERE] : [], good: undefined }
-  const missing = required.some(rule => !looksAt(rule, token.at)) ? [EVERYWHERE] : []
-  return { missing, good: rules.filter(rule => looksAt(rule, token.at)).flatMap(rule => accepted(rule, space.token)) }
+  const missing = required.some(rule => !readsLocation(rule, token.at)) ? [EVERYWHERE] : []
+  return {
+    missing,
+    good: rules.filter(rule => readsLocation(rule, token.at)).flatMap(rule => accepted(rule, space.token)),
+  }
 }
 
 /** The tokens that this rule accepts at a location where it looks. */

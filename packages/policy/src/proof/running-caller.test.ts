@@ -102,7 +102,7 @@ describe("a policy author sees only callers", () => {
     metadata: { name: "i", namespace },
     spec: { never: [{ name: "nobody", from: [{ source: { notNamespaces: ["foo"] } }], to: ADMIN }] },
   })
-  const told = (namespace: string): string => {
+  const resultOf = (namespace: string): string => {
     const rules = [{ to: ADMIN }]
     const after = { ...policy("open", { rules }), metadata: { name: "open", namespace } }
     const documents = [closed, invariant(namespace)]
@@ -113,12 +113,12 @@ describe("a policy author sees only callers", () => {
   }
 
   it("of the policy's own namespace", () => {
-    expect(told("foo")).toContain("GET /admin/ from")
-    expect(told("foo")).not.toContain("far")
+    expect(resultOf("foo")).toContain("GET /admin/ from")
+    expect(resultOf("foo")).not.toContain("far")
   })
 
   it("of all namespaces, for a policy in the root namespace", () => {
-    expect(told(mesh.names.rootNamespace)).toContain(id("far", "away"))
+    expect(resultOf(mesh.names.rootNamespace)).toContain(id("far", "away"))
   })
 })
 
@@ -134,11 +134,11 @@ it("finds the same changes with and without running callers", { timeout: 180_000
       ] as const
       const bare = compareSets(...sets, target, trustingMesh, { limits, now: 1_000 })
       const named = compareSets(...sets, target, trustingMesh, { limits, now: 1_000, callers })
-      const told = ({ changes, ...rest }: typeof bare) => ({
+      const resultOf = ({ changes, ...rest }: typeof bare) => ({
         ...rest,
         changes: changes.map(({ from, to, region }) => ({ from, to, region })),
       })
-      expect(told(named)).toEqual(told(bare))
+      expect(resultOf(named)).toEqual(resultOf(bare))
     }),
     { numRuns: 20 * inject("effort") },
   )

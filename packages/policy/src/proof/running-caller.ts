@@ -80,11 +80,11 @@ function sameRequest({ method, path }: Witness, space: Space): readonly Region[]
 function possible(callers: readonly string[], { needs }: Problem, { peer }: Space, budget: Budget): readonly string[] {
   const sole = needs.flatMap(([only, ...others]) => (only === undefined || others.length > 0 ? [] : [only]))
   const groups = sole.flatMap(need => need.groups.map(parts => parts.map(part => conditionsOn(peer, part))))
-  const asking = groups.filter(parts => parts.every(conditions => conditions.length > 0))
+  const restricting = groups.filter(parts => parts.every(conditions => conditions.length > 0))
   const tried: string[] = []
   for (const caller of callers) {
     budget.spend(4)
-    if (!asking.every(parts => parts.some(conditions => conditions.every(holdsOf => holdsOf(caller))))) continue
+    if (!restricting.every(parts => parts.some(conditions => conditions.every(holdsOf => holdsOf(caller))))) continue
     tried.push(caller)
     if (tried.length === MAX_TRIED) break
   }

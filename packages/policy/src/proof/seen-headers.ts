@@ -11,7 +11,7 @@ import type { Rule } from "../resources/authorization-policy/definition.js"
 import type { PolicyDocument } from "../resources/document.js"
 import { isOwnHeader } from "../resources/header-name.js"
 import type { Location } from "../tokens/locations.js"
-import { type Frame, looksAt } from "./frame.js"
+import { type Frame, readsLocation } from "./frame.js"
 import { locationId, type ProofTokenRule } from "./token-rules.js"
 
 export type SeenHeader =
@@ -97,7 +97,7 @@ export class SeenHeaders {
 
   /** The value that the rules that can accept one of the tokens write. */
   #written(name: string, tokensAt: readonly string[] | undefined): SeenHeader {
-    const writers = this.#tokens.filter(rule => tokensAt?.some(place => looksAt(rule, place)) ?? true)
+    const writers = this.#tokens.filter(rule => tokensAt?.some(place => readsLocation(rule, place)) ?? true)
     const sources = new Set(writers.flatMap(({ writes }) => writes.get(name) ?? []))
     if (sources.size === 0) return ABSENT
     // Istio's proxy writes a line for each claim.

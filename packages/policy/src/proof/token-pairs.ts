@@ -8,7 +8,7 @@
 
 import type { Dialect } from "../mesh/config.js"
 import type { Budget } from "./budget.js"
-import { looksAt } from "./frame.js"
+import { readsLocation } from "./frame.js"
 import { istioTokenPairs, type Place } from "./istio-token-pairs.js"
 import { accepted } from "./outcome.js"
 import type { PolicySide } from "./policy-side.js"
@@ -79,7 +79,7 @@ function patternsAt(
   budget: Budget | undefined,
 ): readonly Pattern[] {
   let patterns: readonly Pattern[] = [{ by: new Set(), given: { needs: [], bans: [] } }]
-  for (const rule of rules.filter(one => looksAt(one, place))) {
+  for (const rule of rules.filter(one => readsLocation(one, place))) {
     const regions = accepted(rule, token)
     patterns = patterns.flatMap(({ by, given }) => [
       { by, given: joined(given, { needs: [], bans: regions }) },
@@ -99,14 +99,14 @@ export function verdictOn(
   accepts: (rule: ProofTokenRule, token: 0 | 1) => boolean,
 ): TokenVerdict {
   for (const token of BOTH) {
-    const looking = rules.filter(rule => looksAt(rule, places[token]))
+    const looking = rules.filter(rule => readsLocation(rule, places[token]))
     if (looking.length > 0 && !looking.some(rule => accepts(rule, token))) return "unauthenticated"
   }
-  const isMissing = (rule: ProofTokenRule) => rule.required && !BOTH.some(token => looksAt(rule, places[token]))
+  const isMissing = (rule: ProofTokenRule) => rule.required && !BOTH.some(token => readsLocation(rule, places[token]))
   if (rules.some(isMissing)) return "unauthenticated"
   for (const rule of rules) {
     const order = (token: 0 | 1) => rule.locations.findIndex(location => locationId(location) === places[token])
-    const [identity] = BOTH.filter(token => looksAt(rule, places[token]) && accepts(rule, token)).sort(
+    const [identity] = BOTH.filter(token => readsLocation(rule, places[token]) && accepts(rule, token)).sort(
       (a, b) => order(a) - order(b),
     )
     if (identity !== undefined) return { identity }

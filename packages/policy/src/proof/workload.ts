@@ -70,6 +70,6 @@ export const OF_ONE_POD =
 function looksOf(workload: ProofWorkload): string {
   const { namespace, name, runBy, labels, services = [], serviceAccount, ports = [], gateway } = workload
   const lasting = Object.entries(labels).filter(([key]) => !OF_ONE_POD.test(key))
-  const told = lasting.map(([key, value]) => `${key}=${value}`).sort()
-  return JSON.stringify([namespace, runBy ?? name, told, [...services].sort(), serviceAccount, ports, gateway])
+  const labelTexts = lasting.map(([key, value]) => `${key}=${value}`).sort()
+  return JSON.stringify([namespace, runBy ?? name, labelTexts, [...services].sort(), serviceAccount, ports, gateway])
 }

@@ -13,11 +13,15 @@ const ajv = new Ajv({ allErrors: true, verbose: true, strict: false, validateFor
 type Told = readonly (readonly [keyword: string, at: string, field: string])[]
 
 function ours(schema: SchemaNode, value: unknown): Told {
-  const told: [string, string, string][] = []
+  const received: [string, string, string][] = []
   findDifferences(schema, value, [], ({ keyword, at, field = "" }) => {
-    told.push([keyword, at.map(step => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`).join(""), field])
+    received.push([
+      keyword,
+      at.map(step => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`).join(""),
+      field,
+    ])
   })
-  return told
+  return received
 }
 
 function theirs(schema: SchemaNode, value: unknown): Told {

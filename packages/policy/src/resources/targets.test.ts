@@ -88,7 +88,7 @@ it("sets modes by port for the workloads of a Service", () => {
 it("rejects `targetRefs` in a PolicyInvariant, with the reason", () => {
   const never = [{ name: "x", to: [{ operation: { paths: ["/x"] } }] }]
   const { errors } = judge("PolicyInvariant", { targetRefs: [web], never })
-  const said = errors.map(({ message }) => message).join()
-  expect(said).toContain("deleting a Service would silently disable it")
-  expect(said).toContain("select the workloads by `selector.matchLabels`")
+  const result = errors.map(({ message }) => message).join()
+  expect(result).toContain("deleting a Service would silently disable it")
+  expect(result).toContain("select the workloads by `selector.matchLabels`")
 })

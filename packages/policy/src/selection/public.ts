@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What other packages may use to select the policies of a workload, and the mTLS mode that results.
 
-export { type EffectiveMode, type Loser, type ModeResolution, PeerModes, peerScope } from "../peer/mode.js"
+export { type EffectiveMode, type ModeResolution, type OverriddenPolicy, PeerModes, peerScope } from "../peer/mode.js"
 export { WAYPOINT_CLASS } from "./istio-attachment.js"
 export { select } from "./select.js"
 export { isShadow } from "./shadow.js"

@@ -109,7 +109,7 @@ function suggestion(
   const own = documents.filter(document => concerns(document, workload, mesh))
   const allowing = own.filter(document => isAllow(document) && document.spec.enforcement !== "Shadow")
   const rest = own.filter(document => !isAllow(document))
-  const told = calls.flatMap(call => {
+  const withRules = calls.flatMap(call => {
     const rule = ruleOf(call)
     return rule === undefined ? [] : [{ call, rule }]
   })
@@ -128,23 +128,23 @@ function suggestion(
     workload,
     policy,
     evidence: {
-      shapes: told.length,
-      calls: told.reduce((sum, { call }) => sum + call.count, 0),
+      shapes: withRules.length,
+      calls: withRules.reduce((sum, { call }) => sum + call.count, 0),
       firstSeen: Math.min(...calls.map(({ firstSeen }) => firstSeen)),
       lastSeen: Math.max(...calls.map(({ lastSeen }) => lastSeen)),
-      leftOut: calls.length - told.length,
+      leftOut: calls.length - withRules.length,
     },
     replaces: allowing.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`),
     alsoSelects: target === undefined ? others : [],
     proofs: {
       keeps: proofs.keeps(
-        told.map(({ rule }) => rule),
+        withRules.map(({ rule }) => rule),
         enforced,
         rest,
       ),
       addsNothing: proofs.addsNothing(own, [...rest, enforced]),
       asSeen: proofs.asSeen(
-        told.map(({ rule }) => rule),
+        withRules.map(({ rule }) => rule),
         enforced,
         rest,
       ),

@@ -44,8 +44,8 @@ export function forwardedHeaders(
     get(name) {
       const written = linesOf(name, setHeaders)
       if (written !== undefined) return written
-      const said = own(name)
-      if (said !== undefined) return said.length === 0 ? undefined : said
+      const current = own(name)
+      if (current !== undefined) return current.length === 0 ? undefined : current
       if (removeHeaders.includes(name) || protectedHeaders.dropsHeader(name)) return undefined
       return name === "cookie" && cookie !== undefined ? [cookie] : received.get(name)
     },

@@ -44,8 +44,8 @@ export function evaluateAsIstio(
   }
   // Every error other than an unknown issuer replaces the errors before it, except the first.
   const [first] = rejections
-  const telling = rejections.findLast(({ error }) => error !== "JwtUnknownIssuer")
-  const chosen = first?.error === "JwtUnknownIssuer" ? (telling ?? first) : first
+  const mostSpecific = rejections.findLast(({ error }) => error !== "JwtUnknownIssuer")
+  const chosen = first?.error === "JwtUnknownIssuer" ? (mostSpecific ?? first) : first
   const edits = removalOf(...outputs)
   return { spots, error: chosen?.error, by: chosen?.rule, view: undefined, unknownKeys: NONE, edits }
 }

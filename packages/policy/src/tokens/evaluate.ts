@@ -128,7 +128,7 @@ function readingOf(found: Found, memory: TokenMemory | undefined): TokenReading 
 /** Undefined if the request may pass anyway, because another rule accepts each token that a rule rejected. */
 function choose(rejections: readonly Rejection[]): Rejection | undefined {
   let first: Rejection | undefined
-  let telling: Rejection | undefined
+  let mostSpecific: Rejection | undefined
   let rule: TokenRule | undefined
   for (const rejection of rejections) {
     if (rejection.spot.by !== undefined) continue
@@ -136,9 +136,9 @@ function choose(rejections: readonly Rejection[]): Rejection | undefined {
     if (rejection.rule === rule) continue
     rule = rejection.rule
     first ??= rejection
-    if (rejection.error !== "JwtUnknownIssuer") telling = rejection
+    if (rejection.error !== "JwtUnknownIssuer") mostSpecific = rejection
   }
-  return first?.error === "JwtUnknownIssuer" ? (telling ?? first) : first
+  return first?.error === "JwtUnknownIssuer" ? (mostSpecific ?? first) : first
 }
 
 function lacksKey(rule: TokenRule, { reading }: Found): boolean {

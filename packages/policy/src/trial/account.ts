@@ -2,7 +2,7 @@
 // Describes how a request passed through the stages: the input and result of each, up to the last stage reached. Text
 // from callers or tokens is shortened to one line.
 
-import { askedOf } from "../authorization/explain.js"
+import { providerRules } from "../authorization/explain.js"
 import { describeNearMiss } from "../authorization/nearest.js"
 import { ruleTitle } from "../authorization/rule-name.js"
 import { shown } from "../resources/document-error.js"
@@ -79,7 +79,7 @@ function token({ authentication }: Answer): string {
 
 function custom({ trace }: Answer): readonly StageAccount[] {
   const policies = trace?.policies.filter(({ action, shadow }) => action === "CUSTOM" && !shadow) ?? []
-  const [first, ...others] = askedOf(policies)
+  const [first, ...others] = providerRules(policies)
   if (policies.length === 0) return []
   if (first === undefined) {
     return [{ stage: "custom", outcome: "passed", why: `none of ${policies.length} CUSTOM policies matches` }]

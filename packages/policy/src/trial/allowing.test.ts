@@ -7,11 +7,11 @@ import type { Rule } from "../resources/authorization-policy/definition.js"
 import type { PolicyDocument } from "../resources/document.js"
 import { accountOf, reasonOf } from "./account.js"
 import { smallestChange } from "./allowing.js"
-import type { AskedRequest } from "./asked.js"
+import type { DescribedRequest } from "./described-request.js"
 import { Trial } from "./trial.js"
 
 const NOW = 1_790_000_000
-const ask = (documents: readonly PolicyDocument[], asked: AskedRequest) => {
+const ask = (documents: readonly PolicyDocument[], asked: DescribedRequest) => {
   const answer = new Trial(documents, workload, mesh, NOW).ask(asked)
   const change = smallestChange({ documents, workload, mesh, now: NOW, asked }, answer)
   return { answer, change: change?.map(({ at, change, value }) => `${change} ${value} at ${at}`) }
@@ -21,7 +21,7 @@ const inside: Rule = { from: [{ source: { namespaces: ["foo"] } }], to: [{ opera
 const from = "cluster.local/ns/foo/sa/a"
 
 describe("the smallest change that allows a request", () => {
-  test.each<[string, Rule[], AskedRequest, string[] | undefined]>([
+  test.each<[string, Rule[], DescribedRequest, string[] | undefined]>([
     ["a method", [get], { path: "/a", method: "PUT" }, ["add PUT at spec.rules[0].to[0].operation.methods"]],
     [
       "two fields",
@@ -41,7 +41,7 @@ describe("the smallest change that allows a request", () => {
     expect(ask([allow(...rules)], asked).change).toEqual(expected)
   })
 
-  test.each<[string, PolicyDocument[], AskedRequest, string[]]>([
+  test.each<[string, PolicyDocument[], DescribedRequest, string[]]>([
     [
       "for its caller",
       [deny({ to: [{ operation: { paths: ["/a"] } }] })],
@@ -102,7 +102,7 @@ describe("the smallest change that allows a request", () => {
 })
 
 describe("the account of a request", () => {
-  test.each<[string, PolicyDocument[], AskedRequest, string]>([
+  test.each<[string, PolicyDocument[], DescribedRequest, string]>([
     ["a rule that matches", [allow(get)], { path: "/a" }, "allowed: foo/allow[0] matches"],
     ["no policy", [], {}, "allowed: no ALLOW policy applies, so requests that are not denied are allowed"],
     ["a DENY", [deny({})], {}, "answered with 403: foo/deny[0] matches"],

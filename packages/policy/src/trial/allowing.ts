@@ -10,7 +10,7 @@ import type { Attributes } from "../request/attributes.js"
 import type { AuthorizationPolicy, PolicyDocument } from "../resources/document.js"
 import type { Workload } from "../selection/workload.js"
 import type { KeySetLookup } from "../tokens/program.js"
-import type { AskedRequest } from "./asked.js"
+import type { DescribedRequest } from "./described-request.js"
 import { type Answer, Trial } from "./trial.js"
 
 export interface PolicyEdit {
@@ -29,7 +29,7 @@ export interface AllowingQuestion {
   readonly workload: Workload
   readonly mesh: MeshConfig
   readonly now: number
-  readonly asked: AskedRequest
+  readonly asked: DescribedRequest
   /** See `Trial`. */
   readonly keys?: KeySetLookup | undefined
 }
@@ -40,7 +40,7 @@ export function smallestChange(
   { trace, stage, attributes }: Answer,
 ): readonly PolicyEdit[] | undefined {
   if (trace === undefined || trace.verdict === "allow") return undefined
-  if (stage === "deny") return spared(question, trace, attributes)
+  if (stage === "deny") return denyExceptions(question, trace, attributes)
   if (stage !== "allow") return undefined
   const rules = trace.policies
     .filter(({ action, shadow }) => action === "ALLOW" && !shadow)
@@ -62,7 +62,7 @@ export function smallestChange(
  * Adds an exception to every DENY rule that matches, for the caller or else for the path, and then what ALLOW rules
  * lack.
  */
-function spared(
+function denyExceptions(
   question: AllowingQuestion,
   { policies }: Trace,
   attributes: Attributes | undefined,

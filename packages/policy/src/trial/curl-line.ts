@@ -2,8 +2,8 @@
 // Parses a curl command line into the request that it would send. It reads only options that affect the request's head.
 // Options that do not, such as `-s`, are skipped; an unknown option is reported rather than guessed.
 
-import type { AskedRequest } from "./asked.js"
-import { AskedError } from "./asked-error.js"
+import type { DescribedRequest } from "./described-request.js"
+import { RequestDescriptionError } from "./request-description-error.js"
 
 /** Options with a value that do not affect the head. */
 const PASSED_WITH_VALUE = new Set(
@@ -28,7 +28,7 @@ const BODY = new Set([
   "-T",
 ])
 
-export function readCurl(line: string): AskedRequest {
+export function readCurl(line: string): DescribedRequest {
   const words = shellWords(line)
   if (words[0] === "curl") words.shift()
   // A Map rather than an object, so that `constructor` is an ordinary name.
@@ -57,16 +57,18 @@ export function readCurl(line: string): AskedRequest {
     else if (BODY.has(option)) body = value() !== "\0"
     else if (PASSED_WITH_VALUE.has(option)) value()
     else if (!PASSED.has(option)) {
-      throw new AskedError(`the option \`${option}\` of curl is not read; say what it does with flags of our own`)
+      throw new RequestDescriptionError(
+        `the option \`${option}\` of curl is not read; say what it does with flags of our own`,
+      )
     }
   }
-  if (url === undefined) throw new AskedError("the curl line has no URL")
+  if (url === undefined) throw new RequestDescriptionError("the curl line has no URL")
   const place = placeOf(url, headers)
   return { ...place, method: method ?? (body ? "POST" : "GET"), headers: Object.fromEntries(headers) }
 }
 
 /** As in curl, a `Host` header takes precedence over the URL's host. */
-function placeOf(url: string, headers: Map<string, string[]>): Pick<AskedRequest, "host" | "path"> {
+function placeOf(url: string, headers: Map<string, string[]>): Pick<DescribedRequest, "host" | "path"> {
   const match = /^(?:([a-z]+):\/\/)?([^/?#]*)([^#]*)/i.exec(url)
   const named = match?.[2]?.replace(/^[^@]*@/, "") ?? ""
   const host = headers.get("host")?.[0] ?? named.replace(/:(80|443)$/, "")
@@ -89,7 +91,7 @@ function basic(user: string): string {
 }
 
 function missing(option: string): never {
-  throw new AskedError(`the option \`${option}\` of the curl line has no value`)
+  throw new RequestDescriptionError(`the option \`${option}\` of the curl line has no value`)
 }
 
 /** `--header=x` and `-XPUT` contain their value. */
@@ -122,6 +124,6 @@ export function shellWords(line: string): string[] {
       word = undefined
     } else word = (word ?? "") + character
   }
-  if (quote !== undefined) throw new AskedError(`the line has an open ${quote}`)
+  if (quote !== undefined) throw new RequestDescriptionError(`the line has an open ${quote}`)
   return word === undefined ? words : [...words, word]
 }

@@ -4,7 +4,7 @@
 // `accessLogFormat` includes `%DOWNSTREAM_PEER_URI_SAN%`.
 
 import { isObject } from "../resources/field.js"
-import { AskedError } from "./asked-error.js"
+import { RequestDescriptionError } from "./request-description-error.js"
 
 export interface EnvoyLine {
   /** `outbound`: the caller's proxy wrote the line. */
@@ -34,9 +34,9 @@ export interface EnvoyLine {
 /** A proxy with Envoy's limits on headers writes no longer lines. */
 const MAX_LINE = 256 << 10
 
-/** Undefined for a line of another kind; throws `AskedError` if it is Envoy's and cannot be used. */
+/** Undefined for a line of another kind; throws `RequestDescriptionError` if it is Envoy's and cannot be used. */
 export function readEnvoyLine(line: string): EnvoyLine | undefined {
-  if (line.length > MAX_LINE) throw new AskedError(`the line has more than ${MAX_LINE} characters`)
+  if (line.length > MAX_LINE) throw new RequestDescriptionError(`the line has more than ${MAX_LINE} characters`)
   const fields = /^\[\d/.test(line) ? fieldsOfText(line) : fieldsOfJson(line)
   return fields && lineOf(fields)
 }
@@ -58,7 +58,7 @@ const TEXT_FORMAT = new RegExp(
 function fieldsOfText(line: string): Fields {
   const found = TEXT_FORMAT.exec(line.trimEnd())?.groups
   if (found === undefined) {
-    throw new AskedError(
+    throw new RequestDescriptionError(
       "the line is not in Istio's default format; write the log as JSON with `accessLogEncoding: JSON`",
     )
   }
@@ -79,7 +79,7 @@ function fieldsOfJson(line: string): Fields | undefined {
     if (field === null || field === "-" || field === "") continue
     // Depending on its version, Envoy writes numbers as numbers or as text.
     if (typeof field === "string" || typeof field === "number") fields.set(name, String(field))
-    else if (READ.has(name)) throw new AskedError(`the field \`${name}\` is neither text nor a number`)
+    else if (READ.has(name)) throw new RequestDescriptionError(`the field \`${name}\` is neither text nor a number`)
   }
   return fields
 }
@@ -140,7 +140,7 @@ function addressIn(fields: Fields, name: string): readonly [address: string | un
   if (text === undefined) return [undefined, undefined]
   const { address, port } = /^\[?(?<address>[0-9a-fA-F:.]+)\]?:(?<port>\d{1,5})$/.exec(text)?.groups ?? {}
   if (address === undefined || Number(port) > 65_535)
-    throw new AskedError(`the field \`${name}\` is no address and port`)
+    throw new RequestDescriptionError(`the field \`${name}\` is no address and port`)
   return [address, Number(port)]
 }
 
@@ -149,5 +149,5 @@ function numberIn(fields: Fields, name: string, least: number, most: number): nu
   if (text === undefined) return undefined
   const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
   if (value >= least && value <= most) return value
-  throw new AskedError(`the field \`${name}\` is no number from ${least} to ${most}`)
+  throw new RequestDescriptionError(`the field \`${name}\` is no number from ${least} to ${most}`)
 }

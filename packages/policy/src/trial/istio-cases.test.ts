@@ -15,7 +15,7 @@ import type {
   RequestAuthentication,
 } from "../resources/document.js"
 import type { JwtRule } from "../resources/request-authentication/definition.js"
-import type { AskedRequest } from "./asked.js"
+import type { DescribedRequest } from "./described-request.js"
 import { Trial } from "./trial.js"
 
 const mesh = meshConfig({
@@ -36,11 +36,11 @@ const at = (path: string, rule: Rule = {}): Rule => ({ ...rule, to: [{ operation
 const when = (key: string, ...values: string[]): Rule => ({ when: [{ key, values }] })
 const unless = (key: string, ...notValues: string[]): Rule => ({ when: [{ key, notValues }] })
 
-const statusOf = (documents: readonly PolicyDocument[], asked: AskedRequest): number => {
+const statusOf = (documents: readonly PolicyDocument[], asked: DescribedRequest): number => {
   const { verdict, status } = new Trial(documents, workload, mesh, NOW).ask(asked)
   return verdict === "allow" ? 200 : (status ?? 0)
 }
-type Case = readonly [asked: AskedRequest, allowed: boolean]
+type Case = readonly [asked: DescribedRequest, allowed: boolean]
 const all = (documents: readonly PolicyDocument[], cases: readonly Case[]): void => {
   it.each(cases)("%j: %s", (asked, allowed) => {
     expect(statusOf(documents, asked)).toBe(allowed ? 200 : 403)
@@ -233,7 +233,7 @@ describe("a token", () => {
   const nested = token(1, { nested: { key1: ["valueA", "valueB"], "nested-2": { key1: ["valueA", "valueB"] } } })
   const nested2 = token(1, { nested: { key2: "valueC", "nested-2": { key2: "valueC" } } })
   const none = ["/token1", "/token2", "/any", "/custom-admin", "/custom-user"].map((path): Case => [{ path }, false])
-  const on = (of: AskedRequest["token"], allowed: readonly string[], denied: readonly string[]): readonly Case[] =>
+  const on = (of: DescribedRequest["token"], allowed: readonly string[], denied: readonly string[]): readonly Case[] =>
     of === undefined ? [] : paths(allowed, denied).map(([asked, is]): Case => [{ ...asked, token: of }, is])
   all(policies, [
     ...none,
@@ -250,10 +250,10 @@ describe("a token", () => {
   ])
 
   const from = (more: Partial<JwtRule>) => [{ ...tokens, spec: { jwtRules: [rule(ONE, more)] } }]
-  const sent = (prefix: string | undefined, place: object = {}): AskedRequest => {
+  const sent = (prefix: string | undefined, place: object = {}): DescribedRequest => {
     return { token: { ...token(1), ...(prefix === undefined ? {} : { prefix }), ...place } }
   }
-  it.each<readonly [string, readonly PolicyDocument[], AskedRequest, number]>([
+  it.each<readonly [string, readonly PolicyDocument[], DescribedRequest, number]>([
     ["an issuer without a rule", [tokens], { token: { claims: { iss: THREE ?? "", sub: "sub-1" } } }, 401],
     ["that has expired", [tokens], { token: { ...token(1), expired: true } }, 401],
     ["that is no token", [tokens], { token: "invalid-token" }, 401],

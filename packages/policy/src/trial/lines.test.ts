@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import fc from "fast-check"
 import { describe, expect, it, test } from "vitest"
-import type { AskedRequest } from "./asked.js"
-import { AskedError } from "./asked-error.js"
 import { readCurl, shellWords } from "./curl-line.js"
+import type { DescribedRequest } from "./described-request.js"
 import { readEnvoyLine } from "./envoy-line.js"
 import { readLogLine } from "./log-line.js"
+import { RequestDescriptionError } from "./request-description-error.js"
 
 describe("a curl line", () => {
-  test.each<[string, AskedRequest]>([
+  test.each<[string, DescribedRequest]>([
     ["curl http://web/a", { host: "web", path: "/a", method: "GET", headers: {} }],
     ["curl web:8080", { host: "web:8080", path: "/", method: "GET", headers: {} }],
     ["curl -s 'http://web:80/a?b=c d#e'", { host: "web", path: "/a?b=c d", method: "GET", headers: {} }],
@@ -44,7 +44,7 @@ describe("a curl line", () => {
         try {
           readCurl(`curl ${line}`)
         } catch (error) {
-          expect(error).toBeInstanceOf(AskedError)
+          expect(error).toBeInstanceOf(RequestDescriptionError)
         }
       }),
     )
@@ -56,7 +56,7 @@ describe("a curl line", () => {
 })
 
 describe("a line of an access log", () => {
-  test.each<[object, AskedRequest]>([
+  test.each<[object, DescribedRequest]>([
     [
       {
         protocol: "http/1.1",
@@ -182,7 +182,7 @@ describe("a line of Envoy's access log, as Istio writes it", () => {
           try {
             readLogLine(line)
           } catch (error) {
-            expect(error).toBeInstanceOf(AskedError)
+            expect(error).toBeInstanceOf(RequestDescriptionError)
           }
         }
       }),

@@ -3,11 +3,11 @@
 // so if policies use them, the request must be completed with flags.
 
 import { isObject } from "../resources/field.js"
-import type { AskedRequest } from "./asked.js"
-import { AskedError } from "./asked-error.js"
+import type { DescribedRequest } from "./described-request.js"
 import { type EnvoyLine, readEnvoyLine } from "./envoy-line.js"
+import { RequestDescriptionError } from "./request-description-error.js"
 
-export function readLogLine(line: string): AskedRequest {
+export function readLogLine(line: string): DescribedRequest {
   const envoys = readEnvoyLine(line)
   if (envoys !== undefined) return askedOf(envoys)
   const record = recordIn(line)
@@ -28,8 +28,8 @@ export function readLogLine(line: string): AskedRequest {
   }
 }
 
-function askedOf(line: EnvoyLine): AskedRequest {
-  if (line.direction === "outbound") throw new AskedError(OUTBOUND)
+function askedOf(line: EnvoyLine): DescribedRequest {
+  if (line.direction === "outbound") throw new RequestDescriptionError(OUTBOUND)
   const { protocol, method, path, host, port, source, destination, peer, sni, headers } = line
   return {
     ...(protocol === "tcp" ? { protocol } : { host: host ?? null }),
@@ -55,10 +55,10 @@ function recordIn(line: string): Record<string, unknown> {
     value = undefined
   }
   if (isObject(value) && value.direction === "outbound") {
-    throw new AskedError(OUTBOUND)
+    throw new RequestDescriptionError(OUTBOUND)
   }
   if (isObject(value) && ("method" in value || "protocol" in value)) return value
-  throw new AskedError(
+  throw new RequestDescriptionError(
     "that is no line of an access log; give one as JSON, as `--access-log json` writes it, or of Istio's Envoy",
   )
 }

@@ -8,7 +8,7 @@ import type { MeshConfig } from "../mesh/config.js"
 import type { Outcome } from "../proof/outcome.js"
 import type { PolicyDocument } from "../resources/document.js"
 import type { Workload } from "../selection/workload.js"
-import type { AskedRequest } from "./asked.js"
+import type { DescribedRequest } from "./described-request.js"
 import { type Answer, Trial } from "./trial.js"
 
 export interface TouchedCalls {
@@ -50,7 +50,7 @@ function outcomeOf({ verdict, stage }: Answer): Outcome {
   return stage === "token" ? "unauthenticated" : stage === "transport" ? "transport" : "deny"
 }
 
-function askedOf({ caller, address, port, protocol, method, path, issuer }: ObservedCall): AskedRequest {
+function askedOf({ caller, address, port, protocol, method, path, issuer }: ObservedCall): DescribedRequest {
   return {
     ...(protocol === "tcp" ? { protocol } : {}),
     ...(caller === undefined ? {} : { from: caller.replace(/^spiffe:\/\//, "") }),

@@ -17,7 +17,7 @@ import { select } from "../selection/select.js"
 import type { Workload } from "../selection/workload.js"
 import type { Authentication } from "../tokens/authenticate.js"
 import type { KeySetLookup } from "../tokens/program.js"
-import { type AskedRequest, type AskedToken, connectionOf, requestOf } from "./asked.js"
+import { connectionOf, type DescribedRequest, type DescribedToken, requestOf } from "./described-request.js"
 
 export interface Answer {
   /** `depends`: allowed unless an external authorizer denies it. */
@@ -62,7 +62,7 @@ export class Trial {
       keys === undefined ? compile(withReplayKeys(documents), workload, mesh) : compile(documents, workload, mesh, keys)
   }
 
-  ask(asked: AskedRequest): Answer {
+  ask(asked: DescribedRequest): Answer {
     const connection = connectionOf(asked)
     const { mode } = this.program.peers.resolve(connection.destinationPort)
     if (asked.protocol === "tcp") {
@@ -105,11 +105,11 @@ export class Trial {
   }
 
   /** The text of the token as the request would carry it. */
-  tokenText({ token }: AskedRequest): string | undefined {
+  tokenText({ token }: DescribedRequest): string | undefined {
     return token === undefined || typeof token === "string" ? token : this.#signed(token)
   }
 
-  #signed({ claims, expired, forged }: AskedToken): string {
+  #signed({ claims, expired, forged }: DescribedToken): string {
     const times = expired ? { exp: this.#now - 3600 } : {}
     const key = forged ? undefined : this.#keyFor(claims.iss)
     const token = { place: "", claims: { ...claims, ...times }, expires: !expired && claims.exp === undefined }

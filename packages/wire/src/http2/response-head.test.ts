@@ -72,8 +72,8 @@ it("parses each head as it would alone, while the table changes", () => {
         for (const [name = "", value = ""] of fields) encoder.field(name, value)
         const block = Buffer.from(encoder.finish(), "latin1")
         const list = decoder.decode(block, 0, block.length) ?? []
-        const [told, alone] = [heads.read(list, method, ended), readResponseHead(list, method, ended)].map(shown)
-        expect(told).toEqual(alone)
+        const [received, alone] = [heads.read(list, method, ended), readResponseHead(list, method, ended)].map(shown)
+        expect(received).toEqual(alone)
       }
     }),
   )

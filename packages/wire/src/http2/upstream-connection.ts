@@ -129,8 +129,8 @@ export class UpstreamConnection implements ConnectionUser, WireUser, Expiring {
   }
 
   /** Calls back when the server's settings have arrived, or the connection is gone. */
-  onSettings(tell: () => void): void {
-    this.#awaiting?.push(tell)
+  onSettings(notify: () => void): void {
+    this.#awaiting?.push(notify)
   }
 
   /** Closes once no stream is open. */
@@ -210,7 +210,7 @@ export class UpstreamConnection implements ConnectionUser, WireUser, Expiring {
   settingsReceived(): void {
     const awaiting = this.#awaiting ?? []
     this.#awaiting = undefined
-    for (const tell of awaiting) tell()
+    for (const notify of awaiting) notify()
     if (this.hasRoom) this.#owner.roomAvailable()
   }
 

@@ -54,8 +54,8 @@ describe("the original destination", () => {
       nft -f - <<'RULES'${RULES}
 RULES
       exec "$0" --import tsx --input-type=module -e "$1"`
-    const said = execFileSync("unshare", ["--net", "sh", "-c", script, process.execPath, PROXY], { encoding: "utf8" })
-    expect(JSON.parse(said)).toEqual([
+    const result = execFileSync("unshare", ["--net", "sh", "-c", script, process.execPath, PROXY], { encoding: "utf8" })
+    expect(JSON.parse(result)).toEqual([
       { address: "127.0.0.9", port: 8080 },
       { address: "127.0.0.1", port: 15_001 },
       { address: "fd00::9", port: 8080 },
@@ -76,8 +76,8 @@ it("reports why it is unavailable if koffi is not installed", { tags: ["needs/li
     const outfile = join(folder, "libc.mjs")
     await build({ entryPoints: [fileURLToPath(new URL("./libc.ts", import.meta.url))], outfile })
     const program = `import(${JSON.stringify(outfile)}).then(({ loadLibc }) => loadLibc()).then(console.log)`
-    const said = execFileSync(process.execPath, ["-e", program], { encoding: "utf8" })
-    expect(said).toMatch(/unavailable: "Cannot find package 'koffi'/)
+    const result = execFileSync(process.execPath, ["-e", program], { encoding: "utf8" })
+    expect(result).toMatch(/unavailable: "Cannot find package 'koffi'/)
   } finally {
     rmSync(folder, { recursive: true })
   }

@@ -26,7 +26,7 @@ class Play {
     this.detector.update(spec, endpoints)
   }
 
-  tell(one: ServiceEndpoint, ...outcomes: EndpointOutcome[]): this {
+  notify(one: ServiceEndpoint, ...outcomes: EndpointOutcome[]): this {
     for (const outcome of outcomes) this.detector.record(one, outcome, this.endpoints)
     return this
   }
@@ -49,21 +49,21 @@ describe("an endpoint is ejected", () => {
     ["not if another error came between", { consecutiveGatewayErrors: 2 }, ["gateway", "5xx", "gateway"], ""],
     ["never if the allowed share is zero", { maxEjectionPercent: 0, consecutive5xxErrors: 1 }, ["5xx", "5xx"], ""],
   ])("%s", (_, spec, outcomes, ejected) => {
-    expect(new Play(spec).tell(A, ...outcomes).ejected).toBe(ejected)
+    expect(new Play(spec).notify(A, ...outcomes).ejected).toBe(ejected)
   })
 
   it("with the limit as the reason", () => {
     const spec = { consecutive5xxErrors: 3, consecutiveGatewayErrors: 2 }
-    expect(new Play(spec).tell(A, "5xx", "5xx", "5xx").ejections).toEqual([
+    expect(new Play(spec).notify(A, "5xx", "5xx", "5xx").ejections).toEqual([
       { endpoint: A, reason: "consecutive-5xx", forMs: 30_000 },
     ])
-    expect(new Play(spec).tell(A, "gateway", "gateway").ejections).toMatchObject([{ reason: "consecutive-gateway" }])
+    expect(new Play(spec).notify(A, "gateway", "gateway").ejections).toMatchObject([{ reason: "consecutive-gateway" }])
   })
 
   it("for longer each time, up to five minutes", () => {
     const play = new Play({ consecutive5xxErrors: 1, baseEjectionMs: 100_000, intervalMs: 3_600_000 })
     for (const until of [100_000, 300_000, 600_000, 900_000]) {
-      play.tell(A, "5xx")
+      play.notify(A, "5xx")
       play.now = until - 1
       expect(play.ejected).toBe("a")
       play.now = until
@@ -73,36 +73,36 @@ describe("an endpoint is ejected", () => {
 
   it("for a shorter time again after good intervals", () => {
     const play = new Play({ consecutive5xxErrors: 1, baseEjectionMs: 1_000, intervalMs: 10_000 })
-    play.tell(A, "5xx")
+    play.notify(A, "5xx")
     play.now = 10_999
-    play.tell(A, "5xx")
+    play.notify(A, "5xx")
     expect(play.ejections.at(-1)?.forMs).toBe(2_000)
     play.now = 12_999 + 10_000
-    play.tell(A, "5xx")
+    play.notify(A, "5xx")
     expect(play.ejections.at(-1)?.forMs).toBe(2_000)
     play.now = 24_999 + 20_000
-    play.tell(A, "5xx")
+    play.notify(A, "5xx")
     expect(play.ejections.at(-1)?.forMs).toBe(1_000)
   })
 
   it("but never the last one that is ready", () => {
     const spec = { consecutive5xxErrors: 1, maxEjectionPercent: 100 }
     const play = new Play(spec, [A, B, endpoint("c", false)])
-    expect(play.tell(A, "5xx").tell(B, "5xx", "5xx").ejected).toBe("a")
-    expect(new Play(spec, [A]).tell(A, "5xx").ejected).toBe("")
+    expect(play.notify(A, "5xx").notify(B, "5xx", "5xx").ejected).toBe("a")
+    expect(new Play(spec, [A]).notify(A, "5xx").ejected).toBe("")
   })
 
   it("at least one, then up to the share", () => {
     const ten = Array.from({ length: 10 }, (_, index) => endpoint(`e${index}`))
     const play = new Play({ consecutive5xxErrors: 1, maxEjectionPercent: 25 }, ten)
-    for (const one of ten) play.tell(one, "5xx")
+    for (const one of ten) play.notify(one, "5xx")
     expect(play.ejected).toBe("e0,e1")
     const few = new Play({ consecutive5xxErrors: 1 })
-    expect(few.tell(A, "5xx").tell(B, "5xx").ejected).toBe("a")
+    expect(few.notify(A, "5xx").notify(B, "5xx").ejected).toBe("a")
   })
 
   it("and stays so when an update brings it again, but not after it was removed", () => {
-    const play = new Play({ consecutive5xxErrors: 1 }).tell(A, "5xx")
+    const play = new Play({ consecutive5xxErrors: 1 }).notify(A, "5xx")
     play.detector.update({ consecutive5xxErrors: 1 }, [{ ...A }, B])
     expect(play.ejected).toBe("a")
     play.detector.update({ consecutive5xxErrors: 1 }, [B])
@@ -118,13 +118,13 @@ describe("the balancer", () => {
   }
 
   it("skips ejected endpoints", () => {
-    expect(chosen(new Play({ consecutive5xxErrors: 1 }).tell(A, "5xx"))).toEqual(new Set(["b", "c"]))
+    expect(chosen(new Play({ consecutive5xxErrors: 1 }).notify(A, "5xx"))).toEqual(new Set(["b", "c"]))
   })
 
   it("calls them again if too few are left", () => {
     const spec = { consecutive5xxErrors: 1, minHealthPercent: 67 }
-    expect(chosen(new Play(spec).tell(A, "5xx"))).toEqual(new Set(["a", "b", "c"]))
-    expect(chosen(new Play({ ...spec, minHealthPercent: 66 }).tell(A, "5xx"))).toEqual(new Set(["b", "c"]))
+    expect(chosen(new Play(spec).notify(A, "5xx"))).toEqual(new Set(["a", "b", "c"]))
+    expect(chosen(new Play({ ...spec, minHealthPercent: 66 }).notify(A, "5xx"))).toEqual(new Set(["b", "c"]))
   })
 })
 
@@ -184,16 +184,16 @@ it("agrees with a detector that checks every millisecond", () => {
   })
   let ejections = 0
   fc.assert(
-    fc.property(spec, fc.integer({ min: 1, max: 6 }), fc.array(step, { maxLength: 150 }), (said, count, steps) => {
+    fc.property(spec, fc.integer({ min: 1, max: 6 }), fc.array(step, { maxLength: 150 }), (received, count, steps) => {
       const endpoints = Array.from({ length: count }, (_, index) => endpoint(`e${index}`))
-      const play = new Play(said, endpoints)
-      const naive = new NaiveDetector(said, count)
+      const play = new Play(received, endpoints)
+      const naive = new NaiveDetector(received, count)
       for (const one of steps) {
         if ("wait" in one) {
           play.now += one.wait
           for (let ms = 0; ms < one.wait; ms++) naive.tick()
         } else {
-          play.tell(endpoints[one.at % count] ?? A, one.outcome)
+          play.notify(endpoints[one.at % count] ?? A, one.outcome)
           naive.record(one.at % count, one.outcome)
         }
         expect(endpoints.map(each => play.detector.isEjected(each))).toEqual(naive.states.map(state => !state.in))

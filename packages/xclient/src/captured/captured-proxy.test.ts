@@ -11,22 +11,22 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
 import { Outbound } from "../call/outbound.js"
 import { RequestCalls } from "../http/request-calls.js"
 import type { CallRecord } from "../observe/call-record.js"
-import { TestBook } from "../testing/book.js"
 import { CONSUMER_ID, TestMesh, WEB_ID } from "../testing/mesh.js"
+import { TestRoutes } from "../testing/test-routes.js"
 import { CapturedProxy, type CapturedProxyOptions } from "./captured-proxy.js"
 
 const SERVICE: Destination = { address: "127.96.0.7", port: 80 }
 const NAME = "127.96.0.7:80"
 
 let mesh: TestMesh
-let filled: TestBook
+let filled: TestRoutes
 let logged: object[]
 let records: CallRecord[]
 const closing: (() => unknown)[] = []
 
 beforeEach(() => {
   mesh = new TestMesh()
-  filled = new TestBook()
+  filled = new TestRoutes()
   logged = []
   records = []
 })
@@ -84,9 +84,9 @@ async function start(
   const requests = new RequestCalls({ mesh: "merlon", health, material, connectTimeoutMs: 60_000 })
   closing.push(() => requests.close())
   const log = { info() {}, warn: (fields: object) => logged.push(fields), error() {} }
-  const { book } = filled
+  const { knownRoutes } = filled
   const proxy = new CapturedProxy({
-    ...{ book, outbound, requests, destinationOf, isControlPlaneAway, log, limits },
+    ...{ knownRoutes, outbound, requests, destinationOf, isControlPlaneAway, log, limits },
     observer: { trace: () => undefined, done: record => records.push(record), ejected: () => undefined },
   })
   closing.push(() => proxy.close(0))
@@ -190,7 +190,7 @@ describe("a captured connection is reset", () => {
   })
 
   it("while the control plane has not resolved the address", async () => {
-    filled = new TestBook({ answersAbsent: false })
+    filled = new TestRoutes({ answersAbsent: false })
     const plain = await plainServer()
     expect(await say(await start(() => plain, { routeMs: 50 }), "secret")).toBeUndefined()
     expect(logged).toMatchObject([{ code: "route-unknown" }])
@@ -262,7 +262,7 @@ describe("while the control plane is down, a connection to an unknown address", 
   const blocks = (...mtls: string[]) => ({ mode: "ALLOW_ANY", mtls }) as const
 
   beforeEach(() => {
-    filled = new TestBook({ answersAbsent: false, followsPolicy: true })
+    filled = new TestRoutes({ answersAbsent: false, followsPolicy: true })
   })
 
   it("is forwarded unchanged, at once", async () => {
@@ -337,7 +337,7 @@ describe("while the control plane is down, a connection to an unknown address", 
 
 describe("under REGISTRY_ONLY", () => {
   beforeEach(async () => {
-    filled = new TestBook({ followsPolicy: true })
+    filled = new TestRoutes({ followsPolicy: true })
     await filled.setPolicy({ mode: "REGISTRY_ONLY", mtls: [] })
   })
 

@@ -16,7 +16,7 @@ import { tunnelExternally } from "../proxy/external.js"
 import { joinSockets } from "../proxy/tunnel.js"
 import { authorityOf } from "../routes/authority.js"
 import type { HostRouting } from "../routes/host-routing.js"
-import type { RouteBook } from "../routes/route-book.js"
+import type { KnownRoutes } from "../routes/known-routes.js"
 import { FailureLog } from "./failure-log.js"
 import { readFirstBytes } from "./first-bytes.js"
 import { OwnConnections } from "./own-connections.js"
@@ -40,7 +40,7 @@ const DEFAULT_LIMITS: CapturedLimits = {
 }
 
 export interface CapturedProxyOptions {
-  readonly book: RouteBook
+  readonly knownRoutes: KnownRoutes
   readonly outbound: Outbound
   readonly requests: RequestCalls
   /** The original destination of a connection; its own local address if it was not redirected. Undefined if unknown. */
@@ -138,25 +138,25 @@ export class CapturedProxy {
 
   /** Undefined for a destination outside of the mesh that may be called unchanged. */
   async #routingTo({ address }: Destination, name: string): Promise<HostRouting | undefined> {
-    const { book, isControlPlaneAway } = this.#options
-    const known = book.ask(name)
+    const { knownRoutes, isControlPlaneAway } = this.#options
+    const known = knownRoutes.ask(name)
     const isPointless = known === "unknown" && isControlPlaneAway()
-    const answer = isPointless ? known : await book.find(name, this.#limits.routeMs)
+    const answer = isPointless ? known : await knownRoutes.find(name, this.#limits.routeMs)
     if (answer === "absent") {
-      if (book.policy?.isRegistryOnly === true) throw CallFailure.registryOnly(name)
+      if (knownRoutes.policy?.isRegistryOnly === true) throw CallFailure.registryOnly(name)
       return undefined
     }
     if (answer !== "unknown") return answer.isOutsideMesh ? undefined : answer
     // Fail closed: while it is unknown whether mutual TLS is required, nothing is sent in plaintext.
-    if (book.policy?.spec === undefined) {
+    if (knownRoutes.policy?.spec === undefined) {
       const why = "the control plane has not sent yet which addresses require mutual TLS, nor"
       throw new CallFailure("route-unknown", `${why} the routes of ${name}`)
     }
-    if (book.policy.mayDemandMtls(address)) {
+    if (knownRoutes.policy.mayDemandMtls(address)) {
       const why = "requires mutual TLS, and the control plane has not sent its routes yet"
       throw new CallFailure("mtls-unknown", `${name} is, or is in the same block as, an address that ${why}`)
     }
-    if (book.policy.isRegistryOnly) throw CallFailure.registryOnly(name)
+    if (knownRoutes.policy.isRegistryOnly) throw CallFailure.registryOnly(name)
     return undefined
   }
 
@@ -198,11 +198,11 @@ export class CapturedProxy {
     routing: HostRouting,
     observed: ObservedConnection,
   ): Promise<void> {
-    const { book, requests, outbound } = this.#options
+    const { knownRoutes, requests, outbound } = this.#options
     const isOpaque = routing.spec.protocol === "tcp" || (routing.spec.protocol === undefined && OPAQUE_PORTS.has(port))
     const first = isOpaque ? undefined : await readFirstBytes(client, this.#silenceMs(routing))
     if (first !== undefined && first.protocol !== "tcp") {
-      client.once("close", book.hold(name))
+      client.once("close", knownRoutes.hold(name))
       requests.serve(client, first.protocol, first.head, routing, failure => this.#failures.failed(name, failure))
       return
     }

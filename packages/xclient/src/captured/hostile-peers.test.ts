@@ -99,9 +99,9 @@ async function start(destination = HTTP, connectTimeoutMs = 60_000, probeAfterMs
     ...{ mesh: "merlon", connectTimeoutMs, probeAfterMs, resubscribe: () => undefined, log },
     credentials: () => credentials,
   })
-  const { book, outbound, requests } = calls
+  const { knownRoutes, outbound, requests } = calls
   const proxy = new CapturedProxy({
-    ...{ book, outbound, requests, log, destinationOf: () => destination, isControlPlaneAway: () => false },
+    ...{ knownRoutes, outbound, requests, log, destinationOf: () => destination, isControlPlaneAway: () => false },
     limits: { silenceMs: 60_000 },
   })
   closing.push(() => {
@@ -110,13 +110,13 @@ async function start(destination = HTTP, connectTimeoutMs = 60_000, probeAfterMs
   })
   const { port } = await proxy.listen(0)
   const name = `${destination.address}:${destination.port}`
-  book.ask(name)
+  knownRoutes.ask(name)
   return {
     port,
     routes: (endpoints, trust = {}) => {
       const spec = mesh.routes([{ subset: "", endpoints }], { trust: { ...mesh.trust, ...trust } })
       const resources = [{ name, version: String(++revision), value: encodeHostRoutes(spec) }]
-      return book.subscription.apply({ revision, resources, removed: [] })
+      return knownRoutes.subscription.apply({ revision, resources, removed: [] })
     },
   }
 }

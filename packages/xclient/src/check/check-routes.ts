@@ -6,7 +6,7 @@ import type { RequestCalls } from "../http/request-calls.js"
 import { authorityOf } from "../routes/authority.js"
 import type { Call } from "../routes/call.js"
 import { HostRouting } from "../routes/host-routing.js"
-import type { RouteAnswer, RouteBook } from "../routes/route-book.js"
+import type { KnownRoutes, RouteAnswer } from "../routes/known-routes.js"
 import { isExpectedCount, isSameSplit, type Shares, showShares } from "./expectation.js"
 import { destinationsOf, isComplete, routeView, sharesOf, watchLine } from "./route-view.js"
 import { sendRequests } from "./send-requests.js"
@@ -35,9 +35,9 @@ export interface CheckIo {
 }
 
 export interface Member {
-  readonly book: RouteBook
+  readonly knownRoutes: KnownRoutes
   readonly requests: RequestCalls
-  readonly trouble: string | undefined
+  readonly problem: string | undefined
 }
 
 export async function checkRoutes(options: CheckOptions, member: Member, io: CheckIo): Promise<number> {
@@ -64,9 +64,9 @@ async function waitForRoute(
     answer instanceof HostRouting &&
     isComplete(answer, call) &&
     (expected === undefined || isSameSplit(sharesOf(answer, call), expected))
-  const { answer, inTime } = await member.book.until(name, isReady, waitTimeoutMs, io.signal)
+  const { answer, inTime } = await member.knownRoutes.until(name, isReady, waitTimeoutMs, io.signal)
   if (inTime && answer instanceof HostRouting) return answer
-  for (const line of explainMissing(name, answer, call, expected, member.trouble)) io.err(line)
+  for (const line of explainMissing(name, answer, call, expected, member.problem)) io.err(line)
   return undefined
 }
 
@@ -75,10 +75,10 @@ function explainMissing(
   answer: RouteAnswer,
   call: Call,
   expected: Shares | undefined,
-  trouble: string | undefined,
+  problem: string | undefined,
 ): readonly string[] {
   const notFound = `route not found for ${name} from ADS stream`
-  if (answer === "unknown") return [notFound, ...(trouble === undefined ? [] : [trouble])]
+  if (answer === "unknown") return [notFound, ...(problem === undefined ? [] : [problem])]
   if (answer === "absent")
     return [notFound, "no Service and no MeshService has this host and port; see `kubectl get svc,ms -A`"]
   const destinations = destinationsOf(answer, call)
@@ -91,22 +91,22 @@ function explainMissing(
   return [notFound, `without endpoints: ${empty.map(destination => destination.name).join(", ") || "all are drained"}`]
 }
 
-function watch({ target }: CheckOptions, call: Call, { book }: Member, io: CheckIo): Promise<number> {
+function watch({ target }: CheckOptions, call: Call, { knownRoutes }: Member, io: CheckIo): Promise<number> {
   const name = authorityOf(target.host, target.port)
   const show = (answer: RouteAnswer) => {
     if (answer === "absent") io.out(`${name} route not found`)
     else if (answer !== "unknown") io.out(watchLine(answer, call))
   }
   return new Promise(resolve => {
-    const stop = book.onChange(names => {
-      if (names.has(name)) show(book.ask(name))
+    const stop = knownRoutes.onChange(names => {
+      if (names.has(name)) show(knownRoutes.ask(name))
     })
     const finish = () => {
       stop()
       resolve(0)
     }
     io.signal.addEventListener("abort", finish, { once: true })
-    show(book.ask(name))
+    show(knownRoutes.ask(name))
     if (io.signal.aborted) finish()
   })
 }
@@ -115,14 +115,14 @@ async function send(
   options: CheckOptions,
   call: Call,
   first: HostRouting,
-  { book, requests: calls }: Member,
+  { knownRoutes, requests: calls }: Member,
   io: CheckIo,
 ): Promise<number> {
   const { target, requests: count, requestIntervalMs: intervalMs, requestTimeoutMs: timeoutMs, expected } = options
   const name = authorityOf(target.host, target.port)
   const tally = new Tally(destinationsOf(first, call).map(destination => destination.name))
   const routing = () => {
-    const answer = book.ask(name)
+    const answer = knownRoutes.ask(name)
     return answer instanceof HostRouting ? answer : undefined
   }
   await sendRequests({ call, target, count, intervalMs, timeoutMs }, routing, calls, tally, io.signal)

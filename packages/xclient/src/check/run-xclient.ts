@@ -26,13 +26,13 @@ export async function runXclient(options: XclientOptions, io: CheckIo): Promise<
   try {
     const deadline = Date.now() + waitTimeoutMs
     const name = authorityOf(target.host, target.port)
-    member.book.ask(name)
+    member.knownRoutes.ask(name)
     // A watch waits as long as necessary; every other action has a time limit.
     const started = await within(member.start(), action === "watch" ? undefined : waitTimeoutMs, io.signal)
     if (!started) {
       if (io.signal.aborted) return action === "watch" ? 0 : 1
       io.err(`route not found for ${name} from ADS stream`)
-      io.err(member.trouble ?? "cannot get a certificate")
+      io.err(member.problem ?? "cannot get a certificate")
       return 1
     }
     return await checkRoutes({ ...options, waitTimeoutMs: Math.max(deadline - Date.now(), 0) }, member, io)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from "vitest"
-import { type Target, type TargetWords, targetOf } from "./target.js"
+import { type Target, type TargetArguments, targetOf } from "./target.js"
 
 type Environment = { readonly [name: string]: string }
 
@@ -8,7 +8,7 @@ const PLATFORM = { KUBERNETES_SERVICE_HOST: "10.96.0.1", KUBERNETES_SERVICE_PORT
 const WEB = { WEB_APP_SERVICE_HOST: "10.96.0.5", WEB_APP_SERVICE_PORT: "8000" }
 
 describe("the target", () => {
-  it.each<[string, TargetWords, Environment, Target]>([
+  it.each<[string, TargetArguments, Environment, Target]>([
     ["is the given host and port", { host: "web", port: 8000 }, {}, { host: "web", port: 8000 }],
     ["has port 80 by default", { host: "web.app" }, {}, { host: "web.app", port: 80 }],
     ["may be given as HOST:PORT", { host: "web.app:81" }, {}, { host: "web.app", port: 81 }],
@@ -28,7 +28,7 @@ describe("the target", () => {
     expect(targetOf(words, environment, "merlon")).toEqual(expected)
   })
 
-  it.each<[string, TargetWords, Environment, RegExp]>([
+  it.each<[string, TargetArguments, Environment, RegExp]>([
     ["nothing names a host", {}, PLATFORM, /no host to call/],
     ["several are possible", {}, { ...WEB, API_SERVICE_HOST: "1.2.3.4", API_SERVICE_PORT: "1" }, /`api`, `web-app`/],
     ["ports differ", { host: "web:1", port: 2 }, {}, /pass the port once/],

@@ -10,7 +10,7 @@ export interface Target {
   readonly port: number
 }
 
-export interface TargetWords {
+export interface TargetArguments {
   /** `web`, `web.app`, the full name, or any of them with `:port`. */
   readonly host?: string | undefined
   readonly port?: number | undefined
@@ -23,14 +23,14 @@ const SERVICE_HOST = /^([A-Z][A-Z0-9_]*)_SERVICE_HOST$/
 const PLATFORM = "KUBERNETES"
 
 /** Throws if the target is missing or ambiguous. */
-export function targetOf(words: TargetWords, environment: Environment, mesh: string): Target {
-  const said = words.host ?? namedByMesh(environment, mesh)
-  if (said === undefined) return onlyService(words, environment)
-  const authority = parseAuthority(said)
+export function targetOf(words: TargetArguments, environment: Environment, mesh: string): Target {
+  const host = words.host ?? namedByMesh(environment, mesh)
+  if (host === undefined) return onlyService(words, environment)
+  const authority = parseAuthority(host)
   if (authority === undefined)
-    throw new Error(`\`${said}\` is not a host; write for example \`web\`, \`web.app\` or \`web:80\``)
+    throw new Error(`\`${host}\` is not a host; write for example \`web\`, \`web.app\` or \`web:80\``)
   if (words.port !== undefined && authority.port !== undefined && words.port !== authority.port) {
-    throw new Error(`\`${said}\` and the port ${words.port} differ; pass the port once`)
+    throw new Error(`\`${host}\` and the port ${words.port} differ; pass the port once`)
   }
   const fromMesh = words.host === undefined ? portIn(environment[`${prefixOf(mesh)}_SERVICE_PORT`]) : undefined
   return { host: authority.host, port: words.port ?? authority.port ?? fromMesh ?? DEFAULT_PORT }
@@ -42,7 +42,7 @@ function namedByMesh(environment: Environment, mesh: string): string | undefined
   return value === undefined || value === "" || parseIp(value) !== undefined ? undefined : value
 }
 
-function onlyService({ port }: TargetWords, environment: Environment): Target {
+function onlyService({ port }: TargetArguments, environment: Environment): Target {
   const services = Object.keys(environment).flatMap(name => {
     const prefix = SERVICE_HOST.exec(name)?.[1]
     const servicePort = prefix === undefined ? undefined : portIn(environment[`${prefix}_SERVICE_PORT`])

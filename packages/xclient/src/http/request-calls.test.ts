@@ -17,8 +17,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { Outbound } from "../call/outbound.js"
 import { CapturedProxy } from "../captured/captured-proxy.js"
 import type { CallObserver, CallRecord, CallTrace } from "../observe/call-record.js"
-import { TestBook } from "../testing/book.js"
 import { CONSUMER_ID, TestMesh, WEB_ID } from "../testing/mesh.js"
+import { TestRoutes } from "../testing/test-routes.js"
 import { RequestCalls } from "./request-calls.js"
 
 const NAME = "127.96.0.7:80"
@@ -34,13 +34,13 @@ const traced: CallRecord[] = []
 type Serve = (stream: ServerHttp2Stream, headers: Http2Headers) => void
 
 let mesh: TestMesh
-let filled: TestBook
+let filled: TestRoutes
 let records: CallRecord[]
 const closing: (() => unknown)[] = []
 
 beforeEach(() => {
   mesh = new TestMesh()
-  filled = new TestBook()
+  filled = new TestRoutes()
   records = []
 })
 afterEach(async () => {
@@ -56,7 +56,7 @@ async function listening(server: Server, host = "127.0.0.1"): Promise<{ address:
 }
 
 /** Responds with its name and the request line. */
-const telling =
+const notifying =
   (name: string): Serve =>
   (stream, headers) => {
     stream.respond({ ":status": 200, "x-server": name })
@@ -108,7 +108,7 @@ const toEndpoints = (...endpoints: ServiceEndpoint[]) => filled.set(NAME, mesh.r
 async function start(): Promise<number> {
   const credentials = mesh.credentials()
   const material = () => ({ id: 1, credentials, trust: mesh.trust })
-  const { health, book } = filled
+  const { health, knownRoutes } = filled
   const observer: CallObserver = {
     trace: headers => (headers.get("traceparent") === undefined ? undefined : TRACE),
     done: record => records.push(record),
@@ -122,7 +122,7 @@ async function start(): Promise<number> {
   // All programs here speak first, however late on a busy machine.
   const limits = { silenceMs: 60_000 }
   const proxy = new CapturedProxy({
-    book,
+    knownRoutes,
     outbound,
     requests,
     destinationOf,
@@ -167,7 +167,7 @@ async function get(
 
 describe("a request", () => {
   it("uses HTTP/2 inside mutual TLS with the identity of the workload", async () => {
-    const server = await web(telling("v1"))
+    const server = await web(notifying("v1"))
     await toEndpoints(server.endpoint)
     expect(await get(await start(), "/hello?a=b")).toMatchObject({ status: 200, body: "v1 GET /hello?a=b" })
     expect(server.seen[0]).toMatchObject({ ":authority": "web.app", ":path": "/hello?a=b" })
@@ -186,7 +186,7 @@ describe("a request", () => {
   })
 
   it("of an HTTP/2 client uses it too", async () => {
-    const server = await web(telling("v1"))
+    const server = await web(notifying("v1"))
     await toEndpoints(server.endpoint)
     const session = connectHttp2(`http://127.0.0.1:${await start()}`)
     closing.push(() => session.destroy())
@@ -206,13 +206,13 @@ describe("a request", () => {
     ["IPv6 where IPv4 is refused", "127.0.0.9", "::1"],
     ["IPv4 where IPv6 is refused", "::1", "127.0.0.1"],
   ])("reaches an endpoint by %s", async (_, rejected, address) => {
-    const server = await web(telling("v1"), WEB_ID, address)
+    const server = await web(notifying("v1"), WEB_ID, address)
     await toEndpoints({ ...server.endpoint, address: rejected, otherAddresses: [address] })
     expect(await get(await start(), "/")).toMatchObject({ status: 200, body: "v1 GET /" })
   })
 
   it("keeps its headers, except hop-by-hop ones", async () => {
-    const server = await web(telling("v1"))
+    const server = await web(notifying("v1"))
     await toEndpoints(server.endpoint)
     const kept = { "x-forwarded-for": "192.0.2.1", cookie: "a=b; c=d", "x-request-id": "7", authorization: "Bearer t" }
     const hop = { connection: "keep-alive, x-hop", "x-hop": "1", "keep-alive": "timeout=5", te: "trailers" }
@@ -223,7 +223,7 @@ describe("a request", () => {
   })
 
   it("takes its own route on a kept connection", async () => {
-    const [v1, v2] = [await web(telling("v1")), await web(telling("v2"))]
+    const [v1, v2] = [await web(notifying("v1")), await web(notifying("v2"))]
     const split = [
       { subset: "v1", endpoints: [v1.endpoint], weight: 3 },
       { subset: "v2", endpoints: [v2.endpoint], weight: 1 },
@@ -238,7 +238,7 @@ describe("a request", () => {
   })
 
   it("is routed by its path and headers", async () => {
-    const [stable, canary] = [await web(telling("stable")), await web(telling("canary"))]
+    const [stable, canary] = [await web(notifying("stable")), await web(notifying("canary"))]
     const destinations = [
       { subset: "stable", endpoints: [stable.endpoint] },
       { subset: "canary", endpoints: [canary.endpoint] },
@@ -291,16 +291,16 @@ describe("a request that no application has seen", () => {
   it.each([
     ["without content", {}],
     ["with content", { method: "POST", body: "x".repeat(10_000) }],
-  ] as const)("is sent to the next endpoint, %s", async (_, asking) => {
-    const server = await web(telling("v1"))
+  ] as const)("is sent to the next endpoint, %s", async (_, pending) => {
+    const server = await web(notifying("v1"))
     await toEndpoints(await gone(), server.endpoint)
     const port = await start()
-    for (let n = 0; n < 4; n++) expect((await get(port, "/", asking)).status).toBe(200)
+    for (let n = 0; n < 4; n++) expect((await get(port, "/", pending)).status).toBe(200)
   })
 
   it("is sent again if the server rejects the stream", async () => {
     const rejecting = await web(stream => stream.close(7))
-    const server = await web(telling("v1"))
+    const server = await web(notifying("v1"))
     await toEndpoints(rejecting.endpoint, server.endpoint)
     const port = await start()
     for (let n = 0; n < 4; n++) expect((await get(port, "/", { method: "POST", body: "x" })).status).toBe(200)
@@ -320,7 +320,7 @@ const RETRIES = { attempts: 2, retryOn: ["gateway-error", "reset"], nonIdempoten
 const failing = (times: number, status: number, fields: Record<string, string> = {}): Serve => {
   let left = times
   return (stream, headers) => {
-    if (left-- <= 0) telling("v1")(stream, headers)
+    if (left-- <= 0) notifying("v1")(stream, headers)
     else {
       stream.respond({ ":status": status, ...fields })
       stream.end("not now")
@@ -344,7 +344,7 @@ describe("a request that failed", () => {
   })
 
   it("is sent once if an application may have acted on it", async () => {
-    const [server, other] = [await web(failing(9, 503)), await web(telling("other"))]
+    const [server, other] = [await web(failing(9, 503)), await web(notifying("other"))]
     await toEndpointsWith({ retries: RETRIES }, server.endpoint, other.endpoint)
     expect(await get(await start(), "/", { method: "POST", body: "once" })).toMatchObject({ status: 503 })
     expect([server.seen.length, other.seen.length]).toEqual([1, 0])
@@ -368,7 +368,7 @@ describe("a request that failed", () => {
 
   it("is sent elsewhere if the server's proxy reports that it reached no application", async () => {
     const down = await web(failing(9, 503, { "x-merlon-failure": "not-forwarded" }))
-    const server = await web(telling("v1"))
+    const server = await web(notifying("v1"))
     await toEndpoints(down.endpoint, server.endpoint)
     expect(await get(await start(), "/", { method: "POST", body: "x" })).toMatchObject({ status: 200 })
     expect(down.seen.length).toBe(1)
@@ -376,7 +376,7 @@ describe("a request that failed", () => {
 
   it("is retried elsewhere if it is idempotent and the application closed the connection", async () => {
     const down = await web(failing(9, 503, { "x-merlon-failure": "reset" }))
-    const server = await web(telling("v1"))
+    const server = await web(notifying("v1"))
     await toEndpoints(down.endpoint, server.endpoint)
     expect(await get(await start(), "/")).toMatchObject({ status: 200 })
     expect([down.seen.length, server.seen.length]).toEqual([1, 1])
@@ -404,7 +404,7 @@ describe("a request that failed", () => {
       stream.resume()
       stream.on("end", () => failing(1, 503)(stream, {}))
     })
-    const other = await web(telling("other"))
+    const other = await web(notifying("other"))
     await toEndpointsWith({ retries: { ...RETRIES, nonIdempotent: true } }, server.endpoint, other.endpoint)
     const body = "x".repeat(100_000)
     expect(await get(await start(), "/", { method: "POST", body })).toMatchObject({ status: 503 })
@@ -412,7 +412,7 @@ describe("a request that failed", () => {
   })
 
   it("is not sent again if retries are off", async () => {
-    const server = await web(telling("v1"))
+    const server = await web(notifying("v1"))
     await toEndpointsWith({ retries: { ...RETRIES, attempts: 0 } }, await gone(), server.endpoint)
     expect(await get(await start(), "/")).toMatchObject({ status: 503 })
   })
@@ -446,8 +446,8 @@ describe("a server that does not answer in time", () => {
 })
 
 describe("a program gets a reason", () => {
-  const failureOf = async (asking: Asking = {}) => {
-    const { status, headers, body } = await get(await start(), "/secret?token=1", asking)
+  const failureOf = async (pending: Asking = {}) => {
+    const { status, headers, body } = await get(await start(), "/secret?token=1", pending)
     return { status, code: headers["x-merlon-failure"], body }
   }
 
@@ -457,7 +457,7 @@ describe("a program gets a reason", () => {
   })
 
   it("that the server proved another identity, and nothing is sent to it", async () => {
-    const impostor = await web(telling("impostor"), "spiffe://cluster.local/ns/app/sa/other")
+    const impostor = await web(notifying("impostor"), "spiffe://cluster.local/ns/app/sa/other")
     await toEndpoints(impostor.endpoint)
     expect(await failureOf()).toMatchObject({ status: 503, code: "unreachable" })
     expect(impostor.seen).toEqual([])
@@ -469,7 +469,7 @@ describe("a program gets a reason", () => {
   })
 
   it("that no route takes the request, without its query", async () => {
-    const server = await web(telling("v1"))
+    const server = await web(notifying("v1"))
     const destinations = [{ cluster: "outbound|80||web.app.svc.cluster.local", weight: 1 }]
     const routes = [{ match: [{ uri: { prefix: "/public" } }], destinations }]
     await filled.set(NAME, mesh.routes([{ subset: "", endpoints: [server.endpoint] }], { routes }))
@@ -481,7 +481,7 @@ describe("a program gets a reason", () => {
 
   it("that the server closed the connection, and the request is not sent again", async () => {
     const server = await web(stream => stream.session?.destroy())
-    const other = await web(telling("other"))
+    const other = await web(notifying("other"))
     await toEndpoints(server.endpoint, other.endpoint)
     expect(await failureOf({ method: "POST", body: "once" })).toMatchObject({ status: 502, code: "cut-off" })
     expect(other.seen).toEqual([])
@@ -515,7 +515,7 @@ describe("a destination with limits", () => {
 
 describe("the record of a call", () => {
   it("has the destination, the transport and the outcome, but no query", async () => {
-    const server = await web(telling("v1"))
+    const server = await web(notifying("v1"))
     await toEndpoints(server.endpoint)
     await get(await start(), "/hello?token=secret", { method: "POST", body: "12345" })
     expect(records).toMatchObject([
@@ -529,7 +529,7 @@ describe("the record of a call", () => {
   })
 
   it("has the request id that the server receives, the program's own or a new one", async () => {
-    const server = await web(telling("v1"))
+    const server = await web(notifying("v1"))
     await toEndpoints(server.endpoint)
     const port = await start()
     await get(port, "/", { headers: { "x-request-id": "mine-7" } })
@@ -568,7 +568,7 @@ describe("the record of a call", () => {
   })
 
   it("counts endpoints that could not be reached", async () => {
-    const server = await web(telling("v1"))
+    const server = await web(notifying("v1"))
     await toEndpoints(await gone(), server.endpoint)
     const port = await start()
     await get(port, "/")
@@ -586,7 +586,7 @@ describe("the record of a call", () => {
 
   it("is the parent of the server's span", async () => {
     traced.length = 0
-    const server = await web(telling("v1"))
+    const server = await web(notifying("v1"))
     await toEndpoints(server.endpoint)
     const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
     await get(await start(), "/", { headers: { traceparent: parent, tracestate: "vendor=1" } })

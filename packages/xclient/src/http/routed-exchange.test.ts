@@ -48,7 +48,7 @@ interface Played {
 function play(traffic: RouteTraffic, { method = "GET", addresses = ["a", "b"], destination }: Played = {}) {
   const [cluster] = new TestMesh().routes([{ subset: "", endpoints: [] }]).clusters
   if (cluster === undefined) throw new Error("no cluster")
-  const told: string[] = []
+  const received: string[] = []
   const judged: string[] = []
   const listeners: UpstreamListener[] = []
   const health = new EndpointHealth()
@@ -68,7 +68,7 @@ function play(traffic: RouteTraffic, { method = "GET", addresses = ["a", "b"], d
     }),
     attempt: (_, endpoint) => new Attempt(endpoint, health, outcome => judged.push(`${endpoint.address} ${outcome}`)),
     send: (_choice, { address }, _request, _head, listener): UpstreamCall => {
-      told.push(`sent to ${address}`)
+      received.push(`sent to ${address}`)
       listeners.push(listener)
       return {
         content() {},
@@ -77,24 +77,24 @@ function play(traffic: RouteTraffic, { method = "GET", addresses = ["a", "b"], d
         full: false,
         pause() {},
         resume() {},
-        abort: () => void told.push(`aborted at ${address}`),
+        abort: () => void received.push(`aborted at ${address}`),
       }
     },
     failed: ({ status, message }): LocalReply => ({ status, body: message, fields: [] }),
   }
   const responder: Responder = {
     informational() {},
-    respond: ({ status }) => told.push(`responded ${status}`) > 0,
+    respond: ({ status }) => received.push(`responded ${status}`) > 0,
     content() {},
     end() {},
     flush() {},
     full: false,
     reply: ({ status, body }) => {
-      told.push(`replied ${status} ${body}`)
+      received.push(`replied ${status} ${body}`)
       exchange.finish()
     },
     breakOff: () => {
-      told.push("broke off")
+      received.push("broke off")
       exchange.finish()
     },
     requestWritable() {},
@@ -104,7 +104,7 @@ function play(traffic: RouteTraffic, { method = "GET", addresses = ["a", "b"], d
   if (beginning === "rejected") exchange.reject()
   else exchange.requestEnd(undefined)
   const outstanding = () => endpoints.reduce((sum, one) => sum + health.stateOf(one).load.outstanding, 0)
-  return { exchange, told, judged, outstanding, latest: () => listeners.at(-1) }
+  return { exchange, received, judged, outstanding, latest: () => listeners.at(-1) }
 }
 
 const OK = { status: 200, headers: headOf("GET").headers } as ResponseHead
@@ -112,26 +112,26 @@ const RETRIES = { attempts: 1, retryOn: ["reset"], nonIdempotent: false }
 
 describe("a request with a time limit", () => {
   it("is answered with 504 when the time is over, once", () => {
-    const { told, outstanding } = play({ timeoutMs: 5_000 })
+    const { received, outstanding } = play({ timeoutMs: 5_000 })
     vi.advanceTimersByTime(4_999)
-    expect(told).toEqual(["sent to a"])
+    expect(received).toEqual(["sent to a"])
     vi.advanceTimersByTime(3_600_000)
-    expect(told).toEqual(["sent to a", "aborted at a", "replied 504 `web` did not respond within 5000 ms"])
+    expect(received).toEqual(["sent to a", "aborted at a", "replied 504 `web` did not respond within 5000 ms"])
     expect(outstanding()).toBe(0)
   })
 
   it("breaks off if the response has begun", () => {
-    const { told, latest } = play({ timeoutMs: 5_000 })
+    const { received, latest } = play({ timeoutMs: 5_000 })
     latest()?.onResponse(OK)
     vi.advanceTimersByTime(5_000)
-    expect(told).toEqual(["sent to a", "responded 200", "aborted at a", "broke off"])
+    expect(received).toEqual(["sent to a", "responded 200", "aborted at a", "broke off"])
   })
 
   it("does not end a tunnel", () => {
-    const { told, latest } = play({ timeoutMs: 5_000 })
+    const { received, latest } = play({ timeoutMs: 5_000 })
     latest()?.onResponse({ ...OK, status: 101 })
     vi.advanceTimersByTime(3_600_000)
-    expect(told).toEqual(["sent to a", "responded 101"])
+    expect(received).toEqual(["sent to a", "responded 101"])
   })
 
   it("leaves no timer when it is complete or aborted", () => {
@@ -145,30 +145,30 @@ describe("a request with a time limit", () => {
 
 describe("an attempt with a time limit", () => {
   it("is followed by the next one, and the last by 504", () => {
-    const { told, outstanding } = play({ retries: { ...RETRIES, perTryTimeoutMs: 1_000 } })
+    const { received, outstanding } = play({ retries: { ...RETRIES, perTryTimeoutMs: 1_000 } })
     vi.advanceTimersByTime(1_000)
-    expect(told).toEqual(["sent to a", "aborted at a", "sent to b"])
+    expect(received).toEqual(["sent to a", "aborted at a", "sent to b"])
     expect(outstanding()).toBe(1)
     vi.advanceTimersByTime(1_000)
-    expect(told.slice(3)).toEqual(["aborted at b", "replied 504 `web` did not respond within 1000 ms"])
+    expect(received.slice(3)).toEqual(["aborted at b", "replied 504 `web` did not respond within 1000 ms"])
     expect(outstanding()).toBe(0)
   })
 
   it("is the last one of a request that must not be sent twice", () => {
-    const { told } = play({ retries: { ...RETRIES, perTryTimeoutMs: 1_000 } }, { method: "POST" })
+    const { received } = play({ retries: { ...RETRIES, perTryTimeoutMs: 1_000 } }, { method: "POST" })
     vi.advanceTimersByTime(1_000)
-    expect(told.at(-1)).toMatch(/^replied 504/)
-    expect(told.filter(text => text.startsWith("sent"))).toEqual(["sent to a"])
+    expect(received.at(-1)).toMatch(/^replied 504/)
+    expect(received.filter(text => text.startsWith("sent"))).toEqual(["sent to a"])
   })
 
   it("waits before the same endpoint is retried, and is not made if the program has disconnected", () => {
-    const { told, latest, exchange, outstanding } = play({ retries: RETRIES }, { addresses: ["a"] })
+    const { received, latest, exchange, outstanding } = play({ retries: RETRIES }, { addresses: ["a"] })
     latest()?.onFailure("connect")
     expect(exchange.full).toBe(true)
-    expect(told).toEqual(["sent to a"])
+    expect(received).toEqual(["sent to a"])
     exchange.abort()
     vi.advanceTimersByTime(60_000)
-    expect(told).toEqual(["sent to a"])
+    expect(received).toEqual(["sent to a"])
     expect([outstanding(), vi.getTimerCount()]).toEqual([0, 0])
   })
 })
@@ -186,11 +186,11 @@ describe("a destination with limits", () => {
   it("has no more requests in flight than its MeshService allows", () => {
     const destination = limited({ connectionPool: { maxRequests: 2 } })
     const [first] = [play({}, { destination }), play({}, { destination })]
-    expect(play({}, { destination }).told).toEqual([`${OVERFLOW} (\`http2MaxRequests\`)`])
+    expect(play({}, { destination }).received).toEqual([`${OVERFLOW} (\`http2MaxRequests\`)`])
     first.exchange.finish()
     first.exchange.finish()
-    expect(play({}, { destination }).told).toEqual(["sent to a"])
-    expect(play({}, { destination }).told).toEqual([`${OVERFLOW} (\`http2MaxRequests\`)`])
+    expect(play({}, { destination }).received).toEqual(["sent to a"])
+    expect(play({}, { destination }).received).toEqual([`${OVERFLOW} (\`http2MaxRequests\`)`])
   })
 
   it("frees the slot of a request, however it ends", () => {
@@ -201,14 +201,14 @@ describe("a destination with limits", () => {
       ?.onFailure("reset")
     play({ timeoutMs: 10 }, { destination })
     vi.advanceTimersByTime(10)
-    expect(play({}, { destination }).told).toEqual(["sent to a"])
+    expect(play({}, { destination }).received).toEqual(["sent to a"])
   })
 
   it("tries no other endpoint if too many requests wait", () => {
     const destination = limited({ connectionPool: { maxConnections: 1, maxPendingRequests: 0 } })
-    const { told, latest, judged } = play({ retries: RETRIES }, { destination })
+    const { received, latest, judged } = play({ retries: RETRIES }, { destination })
     latest()?.onFailure("pending-full")
-    expect(told).toEqual(["sent to a", `${OVERFLOW} (\`maxConnections\` and \`http1MaxPendingRequests\`)`])
+    expect(received).toEqual(["sent to a", `${OVERFLOW} (\`maxConnections\` and \`http1MaxPendingRequests\`)`])
     expect(judged).toEqual([])
   })
 })

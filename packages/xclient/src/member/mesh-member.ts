@@ -9,8 +9,8 @@ import type { Bootstrap } from "@merlon/xds/member"
 import type { Log } from "@merlon/xds/runtime"
 import type { Outbound } from "../call/outbound.js"
 import type { RequestCalls } from "../http/request-calls.js"
-import type { RouteBook } from "../routes/route-book.js"
-import { keepCredentials, keptCredentials } from "./kept-credentials.js"
+import type { KnownRoutes } from "../routes/known-routes.js"
+import { keepCredentials, savedCredentials } from "./saved-credentials.js"
 import { WorkloadCalls } from "./workload-calls.js"
 
 export interface MeshMemberOptions {
@@ -37,7 +37,7 @@ export class MeshMember {
       log,
       ...(connectTimeoutMs !== undefined && { connectTimeoutMs }),
       credentials: () => this.#enrolment.credentials,
-      resubscribe: () => this.#client.resubscribe(this.book.subscription.typeUrl),
+      resubscribe: () => this.#client.resubscribe(this.knownRoutes.subscription.typeUrl),
       trustChanged: trust => this.#trustChanged(trust),
     })
     this.#client = new MeshClient({
@@ -49,7 +49,7 @@ export class MeshMember {
         id: `${bootstrap.workload.namespace}/${bootstrap.workload.name}#xclient`,
         metadata: () => ({ kind: "xclient", signer: this.#signer() }),
       },
-      subscriptions: [this.book.subscription],
+      subscriptions: [this.knownRoutes.subscription],
       log,
     })
     this.#enrolment = new Enrolment(
@@ -58,12 +58,12 @@ export class MeshMember {
         use: async credentials => keepCredentials(bootstrap.state, credentials),
         logger: log,
       },
-      keptCredentials(bootstrap.state),
+      savedCredentials(bootstrap.state),
     )
   }
 
-  get book(): RouteBook {
-    return this.#calls.book
+  get knownRoutes(): KnownRoutes {
+    return this.#calls.knownRoutes
   }
 
   get outbound(): Outbound {
@@ -81,7 +81,7 @@ export class MeshMember {
   }
 
   /** The last error in reaching the control plane, for callers whose wait timed out. */
-  get trouble(): string | undefined {
+  get problem(): string | undefined {
     return this.#client.connected ? undefined : this.#trouble
   }
 

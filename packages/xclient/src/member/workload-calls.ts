@@ -12,8 +12,8 @@ import { Outbound } from "../call/outbound.js"
 import { RequestCalls } from "../http/request-calls.js"
 import type { CallObserver } from "../observe/call-record.js"
 import { authorityOf } from "../routes/authority.js"
+import { KnownRoutes } from "../routes/known-routes.js"
 import type { OutboundPolicy } from "../routes/outbound-policy.js"
-import { RouteBook } from "../routes/route-book.js"
 import { CurrentMaterial } from "./current-material.js"
 
 export interface WorkloadCallsOptions {
@@ -24,7 +24,7 @@ export interface WorkloadCallsOptions {
   /** See EndpointPools. */
   readonly probeAfterMs?: number | undefined
   readonly credentials: () => WorkloadCredentials | undefined
-  /** Called when the names in `book.subscription` have changed. */
+  /** Called when the names in `knownRoutes.subscription` have changed. */
   readonly resubscribe: () => void
   readonly log: Log
   /** Receives every request. */
@@ -41,7 +41,7 @@ const UNUSED_MS = 3_600_000
 const SWEEP_MS = 60_000
 
 export class WorkloadCalls {
-  readonly book: RouteBook
+  readonly knownRoutes: KnownRoutes
   readonly outbound: Outbound
   readonly requests: RequestCalls
   readonly #options: WorkloadCallsOptions
@@ -54,8 +54,14 @@ export class WorkloadCalls {
     this.#options = options
     const { resubscribe, policy } = options
     const destinations = new Destinations((cluster, ejection) => this.#ejected(cluster, ejection))
-    this.book = new RouteBook({ health, destinations, resubscribe, onTrust: trust => this.#trust(trust), policy })
-    this.#sweep = setInterval(() => this.book.forgetUnused(UNUSED_MS), SWEEP_MS).unref()
+    this.knownRoutes = new KnownRoutes({
+      health,
+      destinations,
+      resubscribe,
+      onTrust: trust => this.#trust(trust),
+      policy,
+    })
+    this.#sweep = setInterval(() => this.knownRoutes.forgetUnused(UNUSED_MS), SWEEP_MS).unref()
     const material = () => this.#material.with(options.credentials())
     this.requests = new RequestCalls({
       ...{ mesh, health, material, connectTimeoutMs, probeAfterMs: options.probeAfterMs },

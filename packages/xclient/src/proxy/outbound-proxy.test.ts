@@ -11,21 +11,21 @@ import { isOwnUser } from "@merlon/xds/runtime"
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest"
 import { Outbound } from "../call/outbound.js"
 import { RequestCalls } from "../http/request-calls.js"
-import { TestBook } from "../testing/book.js"
-import { type ServerWords, TestMesh } from "../testing/mesh.js"
+import { TestMesh, type TestServerOptions } from "../testing/mesh.js"
+import { TestRoutes } from "../testing/test-routes.js"
 import { OutboundProxy, type OutboundProxyOptions } from "./outbound-proxy.js"
 
 const run = promisify(execFile)
 const SILENT = { info() {}, warn() {}, error() {} }
 
 let mesh: TestMesh
-let filled: TestBook
+let filled: TestRoutes
 let requests: RequestCalls | undefined
 let proxy: OutboundProxy | undefined
 
 beforeEach(() => {
   mesh = new TestMesh()
-  filled = new TestBook()
+  filled = new TestRoutes()
 })
 afterEach(async () => {
   await proxy?.close(0)
@@ -36,16 +36,16 @@ afterEach(async () => {
 
 async function start(options: Partial<OutboundProxyOptions> = {}): Promise<number> {
   const credentials = mesh.credentials()
-  const { book, health } = filled
+  const { knownRoutes, health } = filled
   const material = () => ({ id: 1, credentials, trust: mesh.trust })
   const outbound = new Outbound({ health, material, tunnelAlpn: ["merlon"], connectTimeoutMs: 60_000 })
   requests = new RequestCalls({ mesh: "merlon", health, material, connectTimeoutMs: 60_000 })
-  const calls = { book, outbound, requests }
+  const calls = { knownRoutes, outbound, requests }
   proxy = new OutboundProxy({ ...calls, mesh: "merlon", allowExternal: false, log: SILENT, ...options })
   return (await proxy.listen({ host: "127.0.0.1", port: 0 })).port
 }
 
-async function web(words: ServerWords = {}, name = "v1") {
+async function web(words: TestServerOptions = {}, name = "v1") {
   const server = await mesh.server(name, words)
   await filled.set("web:80", mesh.routes([{ subset: "v1", endpoints: [server.endpoint] }]))
   return server
@@ -277,10 +277,10 @@ describe("a raw connection to the proxy", () => {
   })
 
   it("waits with its content until the control plane has sent the route", async () => {
-    filled = new TestBook({ answersAbsent: false })
+    filled = new TestRoutes({ answersAbsent: false })
     const client = await talk(await start({ limits: { routeMs: 60_000 } }))
     client.write("POST http://web/ HTTP/1.1\r\nhost: web\r\ntransfer-encoding: chunked\r\n\r\n5\r\nearly\r\n")
-    await expect.poll(() => filled.book.subscription.names()).toEqual(["web:80"])
+    await expect.poll(() => filled.knownRoutes.subscription.names()).toEqual(["web:80"])
     await web({ answer: (request, response) => request.pipe(response) })
     client.write("4\r\nlate\r\n0\r\n\r\n")
     await expect.poll(client.read).toMatch(/early[\s\S]*late/)
@@ -298,7 +298,7 @@ describe("gets the reason why there is no response", () => {
   })
 
   it("while it is unknown whether the host is in the mesh, even if other hosts are allowed", async () => {
-    filled = new TestBook({ answersAbsent: false })
+    filled = new TestRoutes({ answersAbsent: false })
     const port = await start({ allowExternal: true, limits: { routeMs: 20 } })
     expect(await status(port, "http://web/")).toMatch(/has not sent the routes[\s\S]*503$/)
   })
@@ -351,7 +351,7 @@ describe("with --allow-external", () => {
 
   it("reaches an unknown address without the control plane, unless it may demand mTLS", async () => {
     const outside = await mesh.server("outside", { plaintext: true })
-    filled = new TestBook({ answersAbsent: false, followsPolicy: true })
+    filled = new TestRoutes({ answersAbsent: false, followsPolicy: true })
     const port = await start({ allowExternal: true, limits: { routeMs: 20 } })
     const call = () => curl(port, "-w", "%{http_code}", `http://127.0.0.1:${outside.endpoint.port}/x`)
     expect(await call()).toMatch(/has not sent the routes[\s\S]*503$/)
@@ -395,7 +395,7 @@ describe("disconnects", () => {
       })
     })
     const client = await open(await start())
-    await expect.poll(() => filled.book.subscription.known().size).toBe(1)
+    await expect.poll(() => filled.knownRoutes.subscription.known().size).toBe(1)
     client.write("GET http://web/ HTTP/1.1\r\nhost: web\r\n\r\n")
     await arrived
     client.resetAndDestroy()

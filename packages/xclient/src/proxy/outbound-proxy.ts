@@ -18,7 +18,7 @@ import { type CallObserver, UNOBSERVED } from "../observe/call-record.js"
 import { ObservedConnection } from "../observe/observed-connection.js"
 import { addressIn, authorityOf } from "../routes/authority.js"
 import { HostRouting } from "../routes/host-routing.js"
-import type { RouteAnswer, RouteBook } from "../routes/route-book.js"
+import type { KnownRoutes, RouteAnswer } from "../routes/known-routes.js"
 import { ConnectExchange, type TunnellingProxy } from "./connect-exchange.js"
 import { externalRouting, tunnelExternally } from "./external.js"
 import { type ForwardTarget, forwardTarget, shownTarget } from "./forward-target.js"
@@ -42,7 +42,7 @@ const DEFAULT_PROXY_LIMITS: ProxyLimits = {
 }
 
 export interface OutboundProxyOptions {
-  readonly book: RouteBook
+  readonly knownRoutes: KnownRoutes
   readonly outbound: Outbound
   readonly requests: RequestCalls
   /** The name of the mesh, for our own names. */
@@ -168,18 +168,18 @@ export class OutboundProxy {
       const router = this.#options.requests.routerTo(found ?? externalRouting(target), () => undefined, inMesh)
       return { ...router, via: this.#pseudonym, failed }
     }
-    const { book } = this.#options
-    const known = book.ask(name)
-    return known === "unknown" ? book.find(name, this.#limits.routeMs).then(routerTo) : routerTo(known)
+    const { knownRoutes } = this.#options
+    const known = knownRoutes.ask(name)
+    return known === "unknown" ? knownRoutes.find(name, this.#limits.routeMs).then(routerTo) : routerTo(known)
   }
 
   async #connect(target: ForwardTarget, client: Socket): Promise<Socket> {
-    const { book, outbound, observer = UNOBSERVED } = this.#options
+    const { knownRoutes, outbound, observer = UNOBSERVED } = this.#options
     const observed = new ObservedConnection(observer, client)
     const name = authorityOf(target.host, target.port)
     let inMesh = false
     try {
-      const routing = this.#routingOf(name, await book.find(name, this.#limits.routeMs))
+      const routing = this.#routingOf(name, await knownRoutes.find(name, this.#limits.routeMs))
       inMesh = routing !== undefined
       if (routing === undefined) {
         const server = await tunnelExternally(target, this.#limits.routeMs)
@@ -207,14 +207,14 @@ export class OutboundProxy {
     if (answer === "unknown" && !this.#isOutside(name))
       throw new CallFailure("route-unknown", `the control plane has not sent the routes of ${name} yet`)
     if (answer instanceof HostRouting) return answer
-    if (this.#options.book.policy?.isRegistryOnly === true) throw CallFailure.registryOnly(name)
+    if (this.#options.knownRoutes.policy?.isRegistryOnly === true) throw CallFailure.registryOnly(name)
     if (this.#options.allowExternal) return undefined
     throw new CallFailure("not-in-mesh", `${name} is not in the mesh; \`--allow-external\` allows such requests`)
   }
 
   /** While the control plane is down, the outbound policy decides about addresses. It contains no names. */
   #isOutside(name: string): boolean {
-    const { policy } = this.#options.book
+    const { policy } = this.#options.knownRoutes
     const address = addressIn(name)
     return address !== undefined && policy?.spec !== undefined && !policy.mayDemandMtls(address)
   }

@@ -44,7 +44,7 @@ export class TestMesh {
   }
 
   /** `seen` records the requests that the server received. */
-  async server(name: string, words: ServerWords = {}): Promise<TestServer> {
+  async server(name: string, words: TestServerOptions = {}): Promise<TestServer> {
     const seen: SeenRequest[] = []
     const answer: RequestListener =
       words.answer ?? ((request, response) => response.end(`${name} ${request.method} ${request.url}`))
@@ -66,7 +66,7 @@ export class TestMesh {
     return { endpoint, seen }
   }
 
-  routes(destinations: readonly TestDestination[], words: Partial<RouteWords> = {}): HostRoutesSpec {
+  routes(destinations: readonly TestDestination[], words: Partial<RouteArguments> = {}): HostRoutesSpec {
     const clusters = destinations.map(({ subset, endpoints, ...rest }): ServiceCluster => {
       const key = { port: 80, subset, host: WEB_HOST }
       return {
@@ -99,7 +99,7 @@ export class TestMesh {
   }
 
   /** Behaves like the proxy of a server: HTTP/2 to callers that offer it, HTTP/1.1 to others. */
-  #listener(words: ServerWords, listener: RequestListener): Server {
+  #listener(words: TestServerOptions, listener: RequestListener): Server {
     const http1 = createHttpServer(listener)
     if (words.plaintext === true) return createServer(socket => http1.emit("connection", socket))
     const http2 = createHttp2Server({ settings: { enableConnectProtocol: true } })
@@ -113,14 +113,14 @@ export class TestMesh {
     })
   }
 
-  #tls({ identity = WEB_ID, authority = this.authority }: ServerWords) {
+  #tls({ identity = WEB_ID, authority = this.authority }: TestServerOptions) {
     const { certificateChain: cert, privateKey: key } = this.credentials(identity, authority)
     const ALPNProtocols = ["merlon-h2", "merlon-http/1.1", "merlon", "http/1.1"]
     return { cert, key, ca: this.authority.bundle, requestCert: true, rejectUnauthorized: true, ALPNProtocols }
   }
 }
 
-export interface ServerWords {
+export interface TestServerOptions {
   readonly identity?: string
   readonly authority?: CertificateAuthority
   readonly plaintext?: boolean
@@ -155,7 +155,7 @@ export interface TestDestination {
   readonly cluster?: Partial<ServiceCluster>
 }
 
-interface RouteWords {
+interface RouteArguments {
   readonly routes: readonly WeightedRoute[]
   readonly trust: TrustSpec
 }

@@ -15,14 +15,14 @@ export interface SessionTerms {
   readonly certificateChain: string
 }
 
-export interface KeptSession {
+export interface SavedSession {
   readonly ticket: Buffer
   /** When the control plane's certificate expires, in milliseconds since the epoch. */
   readonly endsAt: number
 }
 
 export class LastSession {
-  #kept: { readonly terms: SessionTerms; readonly session: KeptSession } | undefined
+  #kept: { readonly terms: SessionTerms; readonly session: SavedSession } | undefined
   #read: { readonly terms: SessionTerms; readonly context: SecureContext } | undefined
 
   /** The context that was made under these terms before, or a new one. */
@@ -34,11 +34,11 @@ export class LastSession {
     return context
   }
 
-  keep(terms: SessionTerms, session: KeptSession): void {
+  keep(terms: SessionTerms, session: SavedSession): void {
     this.#kept = { terms, session }
   }
 
-  get(terms: SessionTerms, now: number): KeptSession | undefined {
+  get(terms: SessionTerms, now: number): SavedSession | undefined {
     const kept = this.#kept
     if (kept === undefined) return undefined
     if (isSame(kept.terms, terms) && now < kept.session.endsAt) return kept.session

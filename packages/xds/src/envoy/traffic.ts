@@ -54,9 +54,9 @@ export function circuitBreakers(pool: ConnectionPoolSpec | undefined): CircuitBr
 }
 
 /** Ejects only by consecutive errors; Envoy's ejection by success rate is turned off. */
-export function outlierDetection(said: OutlierDetectionSpec | undefined): OutlierDetection | undefined {
-  if (said === undefined) return undefined
-  const { consecutive5xxErrors, consecutiveGatewayErrors = 0, intervalMs, baseEjectionMs, maxEjectionPercent } = said
+export function outlierDetection(spec: OutlierDetectionSpec | undefined): OutlierDetection | undefined {
+  if (spec === undefined) return undefined
+  const { consecutive5xxErrors, consecutiveGatewayErrors = 0, intervalMs, baseEjectionMs, maxEjectionPercent } = spec
   const isOff = consecutive5xxErrors === 0
   return create(OutlierDetectionSchema, {
     ...(isOff ? { enforcingConsecutive5xx: 0 } : {}),

@@ -99,12 +99,12 @@ const file = settings({
 
 export function readBootstrap(path: string, environment: Environment): Bootstrap {
   const folder = dirname(resolve(path))
-  const { mesh, controlPlane, trustBundle, token, state, ...said } = readSettings(parseFile(path, environment), file)
+  const { mesh, controlPlane, trustBundle, token, state, ...others } = readSettings(parseFile(path, environment), file)
   const names = meshNames({ mesh: mesh.name, domain: mesh.domain })
   return {
-    ...said,
+    ...others,
     names,
-    address: said.address,
+    address: others.address,
     controlPlane: {
       address: controlPlane.address,
       serverName: controlPlane.serverName ?? `${names.mesh}d.${names.rootNamespace}.svc`,

@@ -13,14 +13,14 @@ const newAuthority = () =>
 let enrolment: Enrolment | undefined
 afterEach(() => enrolment?.close())
 
-interface RigWords {
+interface RigOverrides {
   readonly now?: () => number
   readonly signedAt?: () => number
   readonly credentials?: WorkloadCredentials | undefined
   readonly rejections?: number
 }
 
-function rig({ now = Date.now, signedAt = now, credentials, rejections = 0 }: RigWords = {}) {
+function rig({ now = Date.now, signedAt = now, credentials, rejections = 0 }: RigOverrides = {}) {
   const authority = newAuthority()
   const used: WorkloadCredentials[] = []
   const warnings: string[] = []

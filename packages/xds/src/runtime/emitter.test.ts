@@ -4,15 +4,15 @@ import { Emitter } from "./emitter.js"
 
 it("calls every listener until it is removed", () => {
   const emitter = new Emitter<[name: string]>()
-  const heard: string[] = []
-  const stop = emitter.on(name => void heard.push(`a ${name}`))
-  emitter.on(name => void heard.push(`b ${name}`))
+  const received: string[] = []
+  const stop = emitter.on(name => void received.push(`a ${name}`))
+  emitter.on(name => void received.push(`b ${name}`))
   emitter.emit("1")
   stop()
   emitter.emit("2")
   emitter.clear()
   emitter.emit("3")
-  expect(heard).toEqual(["a 1", "b 1", "b 2"])
+  expect(received).toEqual(["a 1", "b 1", "b 2"])
 })
 
 it("calls a function that was added twice twice, and removes it once", () => {
@@ -30,13 +30,13 @@ it("calls a function that was added twice twice, and removes it once", () => {
 it("calls the other listeners when one throws", () => {
   const errors: unknown[] = []
   const emitter = new Emitter<[number: number]>((error, number) => void errors.push(String(error), number))
-  const heard: number[] = []
+  const received: number[] = []
   emitter.on(() => {
     throw new Error("no")
   })
-  emitter.on(number => void heard.push(number))
+  emitter.on(number => void received.push(number))
   emitter.emit(7)
-  expect([heard, errors]).toEqual([[7], ["Error: no", 7]])
+  expect([received, errors]).toEqual([[7], ["Error: no", 7]])
 })
 
 it("rethrows a listener's error if errors have no handler", () => {

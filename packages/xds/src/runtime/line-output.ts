@@ -34,10 +34,10 @@ export class FileOutput implements LineOutput {
 
   write(text: string): boolean {
     // Starts with a line end, because the last line may have been written in part.
-    const news =
+    const lossNote =
       this.#lost === 0 ? "" : `\n${JSON.stringify({ level: 40, msg: "log lines were lost", writes: this.#lost })}\n`
     try {
-      if (this.#put(news + text) === Buffer.byteLength(news + text)) this.#lost = 0
+      if (this.#put(lossNote + text) === Buffer.byteLength(lossNote + text)) this.#lost = 0
       else this.#lost++
     } catch {
       this.#lost++

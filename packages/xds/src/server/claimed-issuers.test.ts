@@ -51,8 +51,8 @@ function forged(of: TestAuthority, issuer: TestAuthority): string {
     const { publicKey } = new X509Certificate(of.bundle)
     writeFileSync(join(folder, "public"), publicKey.export({ type: "spki", format: "pem" }))
     writeFileSync(join(folder, "of"), of.bundle)
-    const told = openssl("x509", "-in", "of", "-noout", "-ext", "subjectKeyIdentifier").toString()
-    const id = /[0-9A-F]{2}(?::[0-9A-F]{2})+/.exec(told)?.[0] ?? ""
+    const received = openssl("x509", "-in", "of", "-noout", "-ext", "subjectKeyIdentifier").toString()
+    const id = /[0-9A-F]{2}(?::[0-9A-F]{2})+/.exec(received)?.[0] ?? ""
     const extensions = ["basicConstraints=critical,CA:TRUE", "keyUsage=critical,keyCertSign"]
     const ids = [`subjectKeyIdentifier=${id}`, "authorityKeyIdentifier=none"]
     writeFileSync(join(folder, "ext"), `${[...extensions, ...ids].join("\n")}\n`)

@@ -201,7 +201,7 @@ export class Listener {
     socket.on("close", () => {
       this.#connections.delete(connection)
       this.#options.counted?.(this.#connections.size)
-      if (this.#connections.size === 0) for (const tell of this.#awaiting.splice(0)) tell()
+      if (this.#connections.size === 0) for (const notify of this.#awaiting.splice(0)) notify()
     })
     this.#connections.add(connection)
     this.#options.counted?.(this.#connections.size)

@@ -132,15 +132,15 @@ function decoded<Request>(
 class SingleMessage implements CallUser {
   readonly received: Promise<Buffer | StreamError>
   readonly #late: NodeJS.Timeout
-  #tell: (received: Buffer | StreamError) => void = () => undefined
+  #notify: (received: Buffer | StreamError) => void = () => undefined
   #message: Buffer | undefined
 
   constructor(call: GrpcCall, waitMs: number) {
     this.received = new Promise(resolve => {
-      this.#tell = resolve
+      this.#notify = resolve
     })
     const late: StreamError = { code: "DEADLINE_EXCEEDED", message: "no request arrived in time" }
-    this.#late = setTimeout(() => this.#tell(late), waitMs).unref()
+    this.#late = setTimeout(() => this.#notify(late), waitMs).unref()
     call.user = this
     if (call.over) this.closed()
     else call.listen()
@@ -148,12 +148,12 @@ class SingleMessage implements CallUser {
 
   message(bytes: Buffer): void {
     if (this.#message === undefined) this.#message = bytes
-    else this.#tell(invalid("only one message is allowed"))
+    else this.#notify(invalid("only one message is allowed"))
   }
 
   ended(): void {
     clearTimeout(this.#late)
-    this.#tell(this.#message ?? invalid("no message arrived"))
+    this.#notify(this.#message ?? invalid("no message arrived"))
   }
 
   writable(): void {
@@ -162,6 +162,6 @@ class SingleMessage implements CallUser {
 
   closed(): void {
     clearTimeout(this.#late)
-    this.#tell(invalid("the call ended before its message"))
+    this.#notify(invalid("the call ended before its message"))
   }
 }

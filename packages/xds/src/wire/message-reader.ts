@@ -24,7 +24,12 @@ export class MessageReader {
   }
 
   /** Passes a copy of each complete message to `tell`, which returns whether to continue. */
-  read(bytes: BorrowedBytes, from: number, to: number, tell: (message: Buffer) => boolean): MessageError | undefined {
+  read(
+    bytes: BorrowedBytes,
+    from: number,
+    to: number,
+    deliver: (message: Buffer) => boolean,
+  ): MessageError | undefined {
     let at = from
     for (;;) {
       if (this.#length === undefined) {
@@ -40,7 +45,7 @@ export class MessageReader {
       if (message === undefined) return undefined
       at += this.#used
       this.#length = undefined
-      if (!tell(message)) return undefined
+      if (!deliver(message)) return undefined
     }
   }
 

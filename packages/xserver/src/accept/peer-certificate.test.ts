@@ -54,8 +54,8 @@ it.each([
   const issuer = new X509Certificate(authority.certificate)
   for (let time = 0; time < 2; time++) {
     const { socket, end } = await accepted(issued)
-    const { issuer: shown, ...told } = peerCertificate(socket) ?? {}
-    expect({ ...told, issuer: undefined }).toEqual(facts)
+    const { issuer: shown, ...received } = peerCertificate(socket) ?? {}
+    expect({ ...received, issuer: undefined }).toEqual(facts)
     // The caller's OpenSSL completes the chain with the issuer that it finds.
     expect(shown?.fingerprint256).toBe(issuer.fingerprint256)
     end()

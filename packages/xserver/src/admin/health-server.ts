@@ -5,7 +5,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import { limitConnections, SMALL_REQUESTS } from "@merlon/wire/limits"
 import type { Probe } from "../config/probe.js"
-import { type ApplicationHost, askApplication } from "./ask-application.js"
+import { type ApplicationHost, probeApplication } from "./probe-application.js"
 
 export interface HealthSources {
   /** Undefined when ready, otherwise the reason. */
@@ -45,7 +45,7 @@ async function answer(asked: IncomingMessage, reply: ServerResponse, sources: He
       const probe = sources.probe(path)
       return probe === undefined
         ? end(reply, 404, "not found")
-        : end(reply, await askApplication(probe, sources.application()), "")
+        : end(reply, await probeApplication(probe, sources.application()), "")
     }
   }
 }

@@ -199,9 +199,9 @@ function readSubject({ type, id, properties = {} }: JsonObject): Pick<Evaluation
   return { peer, address }
 }
 
-type AskedRequest = Pick<Evaluation, "method" | "target" | "host" | "scheme">
+type EvaluatedRequest = Pick<Evaluation, "method" | "target" | "host" | "scheme">
 
-function readRequest(action: JsonObject, resource: JsonObject): AskedRequest | Malformed {
+function readRequest(action: JsonObject, resource: JsonObject): EvaluatedRequest | Malformed {
   const { name: method, properties: how = {} } = action
   const { type, id: target, properties = {} } = resource
   if (typeof method !== "string") return { malformed: "`action.name` must be an HTTP method" }

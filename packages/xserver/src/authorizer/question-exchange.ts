@@ -77,8 +77,8 @@ export function answerQuestions(
   messages: CheckMessages,
   searched: () => SearchedPolicies | undefined,
 ): NewExchange {
-  const asking = { trust, gateways: new Gateways(trust.gateways), messages, searched }
-  return (caller, responder, head) => new QuestionExchange(caller, responder, head, asking)
+  const context = { trust, gateways: new Gateways(trust.gateways), messages, searched }
+  return (caller, responder, head) => new QuestionExchange(caller, responder, head, context)
 }
 
 class QuestionExchange implements CallerExchange {
@@ -86,7 +86,7 @@ class QuestionExchange implements CallerExchange {
   readonly full = false
   readonly #caller: Caller
   readonly #responder: Responder
-  readonly #asking: Asking
+  readonly #context: Asking
   readonly #startedAt = performance.now()
   /** Content received so far, if the question has any. */
   readonly #parts: Buffer[] = []
@@ -103,11 +103,11 @@ class QuestionExchange implements CallerExchange {
   #status = 0
   #state: "asked" | "answered" | "over" = "asked"
 
-  constructor(caller: Caller, responder: Responder, head: RequestHead, asking: Asking) {
+  constructor(caller: Caller, responder: Responder, head: RequestHead, context: Asking) {
     this.head = head
     this.#caller = caller
     this.#responder = responder
-    this.#asking = asking
+    this.#context = context
   }
 
   get responseStarted(): boolean {
@@ -121,7 +121,7 @@ class QuestionExchange implements CallerExchange {
   begin(): ExchangeStart {
     const { connection } = this.#caller
     const { target, method, version, framing } = this.head
-    if (!this.#asking.gateways.has(connection.peer, connection.sourceIp)) return this.#deny("unknown-gateway")
+    if (!this.#context.gateways.has(connection.peer, connection.sourceIp)) return this.#deny("unknown-gateway")
     if (target === CHECK_PATH && method === "POST" && version === "h2" && framing.kind !== "none") return "forwarded"
     this.#endpoint = authzenEndpoint(pathOf(target))
     if (this.#endpoint !== undefined) return this.#beginAuthzen(this.#endpoint)
@@ -172,7 +172,7 @@ class QuestionExchange implements CallerExchange {
       this.#denyNow(question)
       return
     }
-    const { writeCheck } = this.#asking.messages
+    const { writeCheck } = this.#context.messages
     this.#judge(question, outcome => {
       const isAllowed = "setHeaders" in outcome
       const answer = isAllowed ? checkAllowance(outcome) : checkDenial(outcome)
@@ -233,7 +233,7 @@ class QuestionExchange implements CallerExchange {
 
   #httpQuestion(isForwardAuth: boolean): Question | ProtocolError {
     const { connection } = this.#caller
-    const { trust } = this.#asking
+    const { trust } = this.#context
     if (isForwardAuth) return ofForwardAuth(this.head, connection, trust)
     if (!this.head.target.startsWith(`${ENVOY_HTTP_PREFIX}/`)) return "unusable-question"
     return ofEnvoyHttp(this.head, connection, trust)
@@ -245,9 +245,9 @@ class QuestionExchange implements CallerExchange {
     if (!isWhole) return "unusable-question"
     try {
       return ofCheck(
-        this.#asking.messages.readCheck(message.subarray(GRPC_PREFIX)),
+        this.#context.messages.readCheck(message.subarray(GRPC_PREFIX)),
         this.#caller.connection,
-        this.#asking.trust,
+        this.#context.trust,
       )
     } catch {
       return "unusable-question"
@@ -256,7 +256,7 @@ class QuestionExchange implements CallerExchange {
 
   #beginAuthzen(endpoint: AuthzenEndpoint): ExchangeStart {
     const { method, host, headers, framing } = this.head
-    if (this.#asking.trust.authzen !== true) return this.#deny("no-authzen")
+    if (this.#context.trust.authzen !== true) return this.#deny("no-authzen")
     if (endpoint === "metadata") {
       const isReadable = method === "GET" && host !== undefined && HOST.test(host)
       this.#reply = isReadable
@@ -335,9 +335,9 @@ class QuestionExchange implements CallerExchange {
   async #candidates(entity: SearchedEntity, search: EntitySearch): Promise<Candidates> {
     if (search.type === "anonymous") return { values: [""] }
     // Without trust in the subject, no identity that policies could name is accepted.
-    if (entity === "subject" && this.#asking.trust.peer !== "subject") return { values: [] }
+    if (entity === "subject" && this.#context.trust.peer !== "subject") return { values: [] }
     const asked = search.with(entity === "subject" ? "spiffe://a/ns/a/sa/a" : "/")
-    const policies = this.#asking.searched()
+    const policies = this.#context.searched()
     if ("malformed" in asked || policies === undefined) return { unlisted: "there is nothing to search" }
     // Loaded on demand: proxies and other authorizers need no proofs.
     const { reachOf } = await import("@merlon/policy/proof")
@@ -357,7 +357,7 @@ class QuestionExchange implements CallerExchange {
       done(this.#badRequest(item.malformed))
       return
     }
-    const question = ofEvaluation(item, this.#caller.connection, this.#asking.trust)
+    const question = ofEvaluation(item, this.#caller.connection, this.#context.trust)
     if (typeof question === "string") {
       done(this.#explainedDenial(question))
       return

@@ -10,7 +10,7 @@ import { callerKey } from "../enforcement/caller-key.js"
 import type { Admission, Gate } from "../enforcement/gate.js"
 import type { Judged, ProtocolError } from "../enforcement/verdict.js"
 import type { Caller } from "../http/caller.js"
-import { type AskedRequest, Consultation } from "../http/consultation.js"
+import { Consultation, type ConsultedRequest } from "../http/consultation.js"
 import { withAnswers } from "../http/header-edits.js"
 import type { Answers } from "../providers/providers.js"
 import { changesOf, type RequestChanges } from "./answer.js"
@@ -63,7 +63,7 @@ export function judgeQuestion(
     done(errorVerdict(caller, "asked-in-circle"))
     return () => undefined
   }
-  const asked: AskedRequest = {
+  const asked: ConsultedRequest = {
     connection,
     request,
     requestId,

@@ -77,14 +77,14 @@ export function ofCheck(asked: CheckQuestion, gateway: Connection, trust: Gatewa
     else lines.push(value)
   }
   // If a value is given twice, both must agree.
-  const said = (name: string, value: string): boolean =>
+  const agreesWith = (name: string, value: string): boolean =>
     http.headers.every(([other, line]) => other !== name || line === value)
   const agrees =
-    said(":method", http.method) &&
-    said(":path", http.path) &&
-    said(":authority", http.host) &&
-    said("host", http.host) &&
-    said(":scheme", http.scheme)
+    agreesWith(":method", http.method) &&
+    agreesWith(":path", http.path) &&
+    agreesWith(":authority", http.host) &&
+    agreesWith("host", http.host) &&
+    agreesWith(":scheme", http.scheme)
   if (!agrees) return "unusable-question"
   const { method, path: target, host, scheme } = http
   const stated: Statements = {
@@ -103,8 +103,8 @@ export function ofEvaluation(asked: Evaluation, gateway: Connection, trust: Gate
   const { headers, joined, peer, address } = asked
   // An untrusted identity must not be ignored here: rules that deny it would not match.
   if (peer !== undefined && trust.peer !== "subject") return "untrusted-subject"
-  const said = { ...asked, joinsLines: (name: string) => joined.has(name) }
-  return question(said, linesOf(headers), { ...gateway, sni: undefined }, trust, { by: "subject", peer, address })
+  const request = { ...asked, joinsLines: (name: string) => joined.has(name) }
+  return question(request, linesOf(headers), { ...gateway, sni: undefined }, trust, { by: "subject", peer, address })
 }
 
 function linesOf(headers: ReadonlyMap<string, readonly string[]>): AskedHeaders {
@@ -119,7 +119,7 @@ interface Statements {
   readonly address: IpAddress | undefined
 }
 
-interface Said {
+interface StatedRequest {
   readonly method: string | undefined
   readonly target: string | undefined
   readonly host: string | undefined
@@ -128,7 +128,7 @@ interface Said {
 }
 
 function question(
-  { method, target, host, scheme, joinsLines }: Said,
+  { method, target, host, scheme, joinsLines }: StatedRequest,
   headers: AskedHeaders,
   gateway: Connection,
   trust: GatewayTrust,

@@ -113,7 +113,7 @@ export function readConfigurationFile(
   }
   onRead(resolve(path))
   const {
-    mesh: said,
+    mesh: meshSettings,
     ports,
     policyFiles,
     policies,
@@ -122,7 +122,7 @@ export function readConfigurationFile(
     revocations,
     ...rest
   } = readSettings(parseYaml(readText(path), path), file)
-  const { name, domain, providers: declared, ...meaning } = said
+  const { name, domain, providers: declared, ...meaning } = meshSettings
   const providers = readSettings({ providers: declared }, value => readProviderSettings(value, contentOf))
   const mesh = meshConfig({ names: meshNames({ mesh: name, domain }), ...meaning, providers })
   if (ports.length === 0) throw new ConfigurationError("config-value", "ports: at least one port is needed")

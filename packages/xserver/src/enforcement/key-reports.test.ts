@@ -10,14 +10,14 @@ afterEach(() => {
 })
 
 it("reports a missing key at once, and a flood of them once a second", () => {
-  const told: string[][] = []
-  const reports = new KeyReports(ids => told.push([...ids]))
+  const received: string[][] = []
+  const reports = new KeyReports(ids => received.push([...ids]))
   for (let n = 0; n < 10_000; n++) reports.add([n % 2 === 0 ? "a" : "b"])
-  expect(told).toEqual([["a"]])
+  expect(received).toEqual([["a"]])
   vi.advanceTimersByTime(1_000)
-  expect(told).toEqual([["a"], ["b", "a"]])
+  expect(received).toEqual([["a"], ["b", "a"]])
   vi.advanceTimersByTime(5_000)
-  expect(told).toHaveLength(2)
+  expect(received).toHaveLength(2)
   reports.add(["a"])
-  expect(told).toHaveLength(3)
+  expect(received).toHaveLength(3)
 })

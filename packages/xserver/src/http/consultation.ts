@@ -13,7 +13,7 @@ const MAX_ROUNDS = 3
 
 export type Concluded = (admission: Admission<Judgement>, answers: readonly Answers[]) => void
 
-export interface AskedRequest {
+export interface ConsultedRequest {
   readonly connection: Connection
   readonly request: HttpRequest
   readonly requestId: string
@@ -28,16 +28,16 @@ export interface AskedRequest {
 export class Consultation {
   readonly #gate: Gate
   readonly #providers: Providers
-  readonly #asked: AskedRequest
+  readonly #request: ConsultedRequest
   readonly #concluded: Concluded
   readonly #answers: Answers[] = []
   /** Cancels the queries. */
   stop: () => void = () => undefined
 
-  constructor(gate: Gate, providers: Providers, asked: AskedRequest, concluded: Concluded) {
+  constructor(gate: Gate, providers: Providers, asked: ConsultedRequest, concluded: Concluded) {
     this.#gate = gate
     this.#providers = providers
-    this.#asked = asked
+    this.#request = asked
     this.#concluded = concluded
   }
 
@@ -46,7 +46,7 @@ export class Consultation {
     if (!("attributes" in judgement) || judgement.attributes.http === undefined) return
     const { mesh, protectedHeaders } = this.#gate.program
     const { http } = judgement.attributes
-    const question = { ...this.#asked, http, protectedHeaders, askedByHeader: mesh.names.askedByHeader }
+    const question = { ...this.#request, http, protectedHeaders, askedByHeader: mesh.names.askedByHeader }
     this.stop = this.#providers.ask(rules, question, answers => this.#answered(judgement, answers))
   }
 
@@ -62,7 +62,7 @@ export class Consultation {
       return
     }
     const allowedBy = new Set(reports.map(({ provider }) => provider))
-    const admission = gate.admit(this.#asked.connection, this.#asked.request, allowedBy)
+    const admission = gate.admit(this.#request.connection, this.#request.request, allowedBy)
     const rules = gate.toAsk(admission)
     // Fail closed: if a provider still has to be queried, the judgement denies.
     if (rules.length > 0 && this.#answers.length < MAX_ROUNDS) this.ask(admission, rules)

@@ -19,39 +19,39 @@ function item(deadlines: Deadlines, limitMs: number, onExpire: () => void): Expi
 describe("deadlines", () => {
   it("expires each item that is due once, and none without a limit", async () => {
     const deadlines = new Deadlines(LIMITS)
-    const told: string[] = []
-    item(deadlines, 0, () => told.push("none"))
-    item(deadlines, 20, () => told.push("first"))
+    const received: string[] = []
+    item(deadlines, 0, () => received.push("none"))
+    item(deadlines, 20, () => received.push("first"))
     await new Promise<void>(resolve => item(deadlines, 60, resolve))
-    expect(told).toEqual(["first"])
+    expect(received).toEqual(["first"])
   })
 
   it("expires all items that are due although each removes others", async () => {
     const deadlines = new Deadlines(LIMITS)
-    const told: number[] = []
+    const received: number[] = []
     const items: Expiring[] = []
     for (let n = 0; n < 5; n++) {
       items.push(
         item(deadlines, 20, () => {
-          told.push(n)
+          received.push(n)
           const self = items[n]
           if (self !== undefined) deadlines.unwatch(self)
         }),
       )
     }
     await new Promise<void>(resolve => item(deadlines, 80, resolve))
-    expect(told.toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4])
+    expect(received.toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4])
   })
 
   it("watches exactly the registered items, in any order of adding and removing", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(fc.nat(9), fc.boolean()), { maxLength: 60 }), async steps => {
         const deadlines = new Deadlines(LIMITS)
-        const told = new Set<number>()
+        const received = new Set<number>()
         const items = Array.from({ length: 10 }, (_, n) => ({
           deadline: deadlines.after(5),
           place: UNWATCHED,
-          expire: () => void told.add(n),
+          expire: () => void received.add(n),
         }))
         const expected = new Set<number>()
         for (const [n, watch] of steps) {
@@ -63,7 +63,7 @@ describe("deadlines", () => {
           else expected.delete(n)
         }
         await new Promise<void>(resolve => item(deadlines, 15, resolve))
-        expect(told).toEqual(expected)
+        expect(received).toEqual(expected)
         for (const one of items) deadlines.unwatch(one)
       }),
       { numRuns: 10 },

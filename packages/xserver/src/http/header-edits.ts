@@ -21,13 +21,13 @@ export function withAnswers(edits: HeaderEdits, answers: readonly Answers[]): He
 /** The trace headers of the proxy replace those of the caller; a header that a policy sets has priority. */
 export function withTrace(edits: HeaderEdits, trace: RequestTrace<RequestRecord> | undefined): HeaderEdits {
   if (trace?.headers === undefined) return edits
-  const told = trace.headers.filter(([name]) => !edits.setHeaders.some(([set]) => set === name))
+  const traceHeaders = trace.headers.filter(([name]) => !edits.setHeaders.some(([set]) => set === name))
   return {
     ...edits,
-    removeHeaders: [...edits.removeHeaders, ...told.map(([name]) => name)],
+    removeHeaders: [...edits.removeHeaders, ...traceHeaders.map(([name]) => name)],
     setHeaders: [
       ...edits.setHeaders,
-      ...told.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const])),
+      ...traceHeaders.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const])),
     ],
   }
 }

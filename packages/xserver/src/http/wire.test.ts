@@ -19,23 +19,23 @@ afterEach(() => {
   for (const each of open.splice(0)) each.close()
 })
 
-function tell(socket: Socket): Told {
-  const told = {
+function notify(socket: Socket): Told {
+  const received = {
     bytes: [] as Buffer[],
     ends: 0,
     closed: false,
     wire: openWire(socket, {
-      onBytes: (bytes, length) => told.bytes.push(copyOf(bytes, 0, length)),
+      onBytes: (bytes, length) => received.bytes.push(copyOf(bytes, 0, length)),
       onEnd: () => {
-        told.ends++
+        received.ends++
       },
       onDrain: () => undefined,
       onClose: () => {
-        told.closed = true
+        received.closed = true
       },
     }),
   }
-  return told
+  return received
 }
 
 interface Connected {
@@ -83,33 +83,33 @@ describe.each([
 ])("a wire %s", (_, connected) => {
   it("reads into the shared buffer", async () => {
     const { server } = await connected()
-    expect(tell(server).wire.shared).toBe(true)
+    expect(notify(server).wire.shared).toBe(true)
   })
 
   it("delivers nothing before it is resumed, and everything after", async () => {
     const { client, server } = await connected()
-    const told = tell(server)
+    const received = notify(server)
     client.write("early")
     await new Promise(resolve => setTimeout(resolve, 50))
-    expect(told.bytes).toEqual([])
+    expect(received.bytes).toEqual([])
     server.resume()
-    await expect.poll(() => Buffer.concat(told.bytes).toString()).toBe("early")
+    await expect.poll(() => Buffer.concat(received.bytes).toString()).toBe("early")
     server.pause()
     client.write(" and late")
     await new Promise(resolve => setTimeout(resolve, 50))
-    expect(Buffer.concat(told.bytes).toString()).toBe("early")
+    expect(Buffer.concat(received.bytes).toString()).toBe("early")
     server.resume()
-    await expect.poll(() => Buffer.concat(told.bytes).toString()).toBe("early and late")
+    await expect.poll(() => Buffer.concat(received.bytes).toString()).toBe("early and late")
   })
 
   it("delivers any number of bytes as they were sent", async () => {
     const { client, server } = await connected()
-    const told = tell(server)
+    const received = notify(server)
     server.resume()
     const sent = Buffer.from(Array.from({ length: 1_000_000 }, (_, index) => (index * 31 + (index >> 8)) & 255))
     client.end(sent)
-    await expect.poll(() => told.ends).toBe(1)
-    expect(Buffer.concat(told.bytes).equals(sent)).toBe(true)
+    await expect.poll(() => received.ends).toBe(1)
+    expect(Buffer.concat(received.bytes).equals(sent)).toBe(true)
   })
 
   it("uses events for bytes that were already read", async () => {
@@ -117,46 +117,46 @@ describe.each([
     server.once("readable", () => undefined)
     client.write("before")
     await expect.poll(() => server.readableLength).toBe(6)
-    const told = tell(server)
-    expect(told.wire.shared).toBe(false)
+    const received = notify(server)
+    expect(received.wire.shared).toBe(false)
     server.removeAllListeners("readable")
     server.resume()
-    await expect.poll(() => Buffer.concat(told.bytes).toString()).toBe("before")
+    await expect.poll(() => Buffer.concat(received.bytes).toString()).toBe("before")
   })
 
   it("still writes after the peer has ended, and reports the end once", async () => {
     const { client, server } = await connected()
     const answers: Buffer[] = []
     client.on("data", chunk => answers.push(chunk))
-    const told = tell(server)
+    const received = notify(server)
     server.resume()
     client.end("last words")
-    await expect.poll(() => told.ends).toBe(1)
+    await expect.poll(() => received.ends).toBe(1)
     server.end("answer")
     await expect.poll(() => Buffer.concat(answers).toString()).toBe("answer")
-    await expect.poll(() => told.closed).toBe(true)
-    expect(told.ends).toBe(1)
+    await expect.poll(() => received.closed).toBe(true)
+    expect(received.ends).toBe(1)
   })
 
   it("reports a connection that broke", async () => {
     const { client, server, reset } = await connected()
-    const told = tell(server)
+    const received = notify(server)
     server.resume()
     client.write("here")
-    await expect.poll(() => told.bytes.length).toBe(1)
+    await expect.poll(() => received.bytes.length).toBe(1)
     reset()
-    await expect.poll(() => told.closed).toBe(true)
+    await expect.poll(() => received.closed).toBe(true)
   })
 })
 
 it("uses events if the handle does not accept the shared buffer", async () => {
   const { client, server } = await clear()
   Reflect.set(Reflect.get(server, "_handle"), "useUserBuffer", () => -22)
-  const told = tell(server)
-  expect(told.wire.shared).toBe(false)
+  const received = notify(server)
+  expect(received.wire.shared).toBe(false)
   server.resume()
   client.write("its own")
-  await expect.poll(() => Buffer.concat(told.bytes).toString()).toBe("its own")
+  await expect.poll(() => Buffer.concat(received.bytes).toString()).toBe("its own")
 })
 
 it("is not read in the middle of a read under TLS, whatever is written there", async () => {

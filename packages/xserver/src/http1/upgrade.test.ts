@@ -196,7 +196,7 @@ it("reads what follows a declined switch as the next request", async () => {
   expect(await client.response()).toMatch(/\/next$/)
 })
 
-const asking = (protocol: string) =>
+const pending = (protocol: string) =>
   `GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: ${protocol}\r\nHTTP2-Settings: AA\r\n\r\n`
 
 /** The head that the application receives; undefined if it receives none. */
@@ -211,7 +211,7 @@ async function asked(protocol: string, options: RigOptions = {}): Promise<string
       }),
   })
   const client = await rig.client()
-  const answer = await client.send(asking(protocol)).response()
+  const answer = await client.send(pending(protocol)).response()
   expect(answer).toMatch(seen === "" ? /^HTTP\/1.1 403 Forbidden[\s\S]*x-merlon-decision: / : /^HTTP\/1.1 200 /)
   expect(seen).not.toContain("http2-settings")
   return seen

@@ -59,10 +59,10 @@ const fields = fc.array(
 )
 
 it("reads the header blocks that node:http2 writes", async () => {
-  const heard: Buffer[] = []
+  const received: Buffer[] = []
   const server: Server = createServer(socket => {
     socket.write(Buffer.concat([frame(FRAME.settings, 0, 0), frame(FRAME.settings, 1, 0)]))
-    socket.on("data", chunk => heard.push(chunk)).on("error", () => undefined)
+    socket.on("data", chunk => received.push(chunk)).on("error", () => undefined)
   })
   const session = connectHttp2(`http://127.0.0.1:${await listening(server)}`)
   session.on("error", () => undefined)
@@ -77,8 +77,8 @@ it("reads the header blocks that node:http2 writes", async () => {
       stream.on("error", () => undefined)
       let got: readonly string[] | undefined
       while (got === undefined) {
-        await eventually(() => heard.length > 0, { what: "node:http2 has sent a header block" })
-        for (const chunk of heard.splice(0)) {
+        await eventually(() => received.length > 0, { what: "node:http2 has sent a header block" })
+        for (const chunk of received.splice(0)) {
           let at = Math.min(skip, chunk.length)
           skip -= at
           for (let found = reader.read(chunk, at, chunk.length); found !== FOUND.nothing; ) {

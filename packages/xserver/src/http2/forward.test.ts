@@ -67,12 +67,12 @@ describe.each<Speaks>(["http/1.1", "h2c"])("towards an application that speaks %
       key: privateKey,
       checkServerIdentity: () => undefined,
     })
-    const told = (await seen(secure, { "x-forwarded-client-cert": "URI=x" })).headers
-    expect(told["x-forwarded-proto"]).toBe("https")
-    expect(told["x-forwarded-client-cert"]).toMatch(
+    const resultOf = (await seen(secure, { "x-forwarded-client-cert": "URI=x" })).headers
+    expect(resultOf["x-forwarded-proto"]).toBe("https")
+    expect(resultOf["x-forwarded-client-cert"]).toMatch(
       new RegExp(`^By=${OWN_ID};Hash=[0-9a-f]{64};Subject="";URI=${GOOD_ID}$`),
     )
-    expect(told["x-request-id"]).toMatch(/^[0-9a-f-]{36}$/)
+    expect(resultOf["x-request-id"]).toMatch(/^[0-9a-f-]{36}$/)
   })
 
   it("joins the pieces of a cookie", async () => {
@@ -194,14 +194,14 @@ describe.each<Speaks>(["http/1.1", "h2c"])("towards an application that speaks %
   })
 
   it("cancels at the application when the caller disconnects", async () => {
-    let told = (): void => undefined
+    let resultOf = (): void => undefined
     const aborted = new Promise<void>(resolve => {
-      told = resolve
+      resultOf = resolve
     })
     const rig = await start(speaks, (request, response) => {
       response.writeHead(200).write("x")
-      request.on("aborted", told)
-      response.on("close", told)
+      request.on("aborted", resultOf)
+      response.on("close", resultOf)
     })
     const stream = rig.connect().request({ ":method": "GET" })
     await once(stream, "data")

@@ -164,14 +164,14 @@ it("ends an idle call, and continues others on the same connection", async () =>
   const [idle, busy] = [chat(), chat()]
   await Promise.all([idle.say("one"), busy.say("one")])
   // The other call keeps sending on the same connection until the idle one has ended.
-  let said = 0
+  let result = 0
   let over = false
   void idle.ended.then(() => {
     over = true
   })
   const isOver = async () => {
-    expect(await busy.say(`${said}`)).toBe(`<${said}>`)
-    said++
+    expect(await busy.say(`${result}`)).toBe(`<${result}>`)
+    result++
     return over
   }
   await eventually(isOver, { what: "the idle call ends", change: signal => sleep(20, undefined, { signal }) })

@@ -201,7 +201,7 @@ describe("grpcurl (needs grpcurl)", { tags: ["needs/grpcurl"] }, () => {
     const proto = ["-plaintext", "-import-path", folder, "-proto", "echo.proto"]
     return run("grpcurl", [...proto, ...options, "-d", "@", `127.0.0.1:${rig.port}`, `test.Echo/${method}`], input)
   }
-  const said = ({ output }: Ended): readonly string[] =>
+  const resultOf = ({ output }: Ended): readonly string[] =>
     [...output.matchAll(/"text": "(\w+)"/g)].map(([, text = ""]) => text)
 
   it.each([
@@ -213,7 +213,7 @@ describe("grpcurl (needs grpcurl)", { tags: ["needs/grpcurl"] }, () => {
     "makes %s",
     async (_, method, texts, expected) => {
       const ended = await call(method, texts)
-      expect(said(ended), ended.output).toEqual(expected)
+      expect(resultOf(ended), ended.output).toEqual(expected)
       expect(ended.code).toBe(0)
     },
     PATIENCE_MS,
@@ -222,12 +222,12 @@ describe("grpcurl (needs grpcurl)", { tags: ["needs/grpcurl"] }, () => {
   it(
     "ends a call by its deadline, at the application too",
     async () => {
-      let heard = false
+      let received = false
       void cancelled.then(() => {
-        heard = true
+        received = true
       })
       // On a busy machine a deadline may expire before its call has arrived.
-      for (let seconds = 1; !heard; seconds *= 2) {
+      for (let seconds = 1; !received; seconds *= 2) {
         const { output } = await call("Never", ["one"], "-max-time", String(seconds))
         expect(output).toMatch(/DeadlineExceeded|deadline exceeded/)
       }

@@ -23,13 +23,13 @@ afterEach(() => rig.stop())
 
 async function start(enableConnectProtocol: boolean): Promise<void> {
   asked = []
-  let tell = (): void => undefined
+  let notify = (): void => undefined
   gone = new Promise(resolve => {
-    tell = resolve
+    notify = resolve
   })
   const app = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void => {
     asked.push(headers)
-    stream.on("error", () => undefined).once("close", tell)
+    stream.on("error", () => undefined).once("close", notify)
     if (headers[":path"] === "/closed") {
       stream.respond({ ":status": 403 })
       stream.end("not here")
@@ -65,9 +65,13 @@ function upgrade(path: string): Promise<{ status: number; accept: string | undef
       answer.resume()
       resolve({ status: answer.statusCode ?? 0, accept: undefined, socket: undefined })
     })
-      .on("upgrade", ({ statusCode = 0, headers: told }, socket) => {
-        expect(told).toMatchObject({ connection: "upgrade", upgrade: "websocket", "sec-websocket-protocol": "chat" })
-        resolve({ status: statusCode, accept: told["sec-websocket-accept"], socket })
+      .on("upgrade", ({ statusCode = 0, headers: received }, socket) => {
+        expect(received).toMatchObject({
+          connection: "upgrade",
+          upgrade: "websocket",
+          "sec-websocket-protocol": "chat",
+        })
+        resolve({ status: statusCode, accept: received["sec-websocket-accept"], socket })
       })
       .on("error", reject)
   })

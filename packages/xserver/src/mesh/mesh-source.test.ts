@@ -14,8 +14,8 @@ import { pino } from "pino"
 import { afterEach, beforeEach, expect, it } from "vitest"
 import type { Configuration } from "../config/configuration.js"
 import { HeldResources } from "./held-resources.js"
-import { keepState, keptState } from "./kept-state.js"
 import { MeshSource } from "./mesh-source.js"
+import { keepState, savedState } from "./saved-state.js"
 
 const HOUR = 3_600_000
 const SERVER_NAME = "merlond.merlon-system.svc"
@@ -204,7 +204,7 @@ it("keeps no older state to start from if the newer one could not be written", a
   answers.length = 0
   await started(bootstrap)
   await expect.poll(() => answers).toEqual([2])
-  expect(keptState(state())).toBeUndefined()
+  expect(savedState(state())).toBeUndefined()
 })
 
 it("does not acknowledge a revision that an older state on disk would undo", async () => {

@@ -19,9 +19,9 @@ import type { Observed } from "../observe/observed.js"
 import { exposedPorts } from "../process/exposed-ports.js"
 import type { ConfigurationSource, Sink } from "../process/source.js"
 import { HeldResources, type Update } from "./held-resources.js"
-import { keptCredentials, keptState } from "./kept-state.js"
 import { Observations, type ReportedCalls } from "./observations.js"
-import { StateKeeper } from "./state-keeper.js"
+import { savedCredentials, savedState } from "./saved-state.js"
+import { StateSaver } from "./state-saver.js"
 
 const EXPOSURE_MS = 10_000
 /**
@@ -52,7 +52,7 @@ export class MeshSource implements ConfigurationSource {
   readonly #options: MeshSourceOptions
   readonly #client: MeshClient
   readonly #enrolment: Enrolment
-  readonly #keeper: StateKeeper | undefined
+  readonly #saver: StateSaver | undefined
   readonly #observations: Observations
   #sink: Sink | undefined
   #held: HeldResources
@@ -72,14 +72,14 @@ export class MeshSource implements ConfigurationSource {
 
   constructor(options: MeshSourceOptions) {
     const { bootstrap, logger } = options
-    const kept = restore(() => bootstrap.state && keptState(bootstrap.state), logger)
-    const credentials = restore(() => bootstrap.state && keptCredentials(bootstrap.state), logger)
+    const kept = restore(() => bootstrap.state && savedState(bootstrap.state), logger)
+    const credentials = restore(() => bootstrap.state && savedCredentials(bootstrap.state), logger)
     this.#options = options
     this.#observations = new Observations({ destinations: () => options.calls?.destinations() ?? [] })
-    this.#keeper =
+    this.#saver =
       bootstrap.state === undefined
         ? undefined
-        : new StateKeeper({ folder: bootstrap.state, logger, replaced: () => this.#client.refreshMetadata() })
+        : new StateSaver({ folder: bootstrap.state, logger, replaced: () => this.#client.refreshMetadata() })
     this.#applicationReady = bootstrap.probe === undefined
     this.#held = kept?.held ?? HeldResources.none
     // When the resources were received, not when this process started: the bundle may have changed in between, while we
@@ -102,7 +102,7 @@ export class MeshSource implements ConfigurationSource {
     const enforced = new Promise<void>(resolve => {
       this.#enforced = resolve
     })
-    if (!this.#held.isEmpty) await this.#startFromKept()
+    if (!this.#held.isEmpty) await this.#startFromSaved()
     this.#client.onConnection((connected, why) => {
       if (connected) logger.info("connected to the control plane")
       else logger.warn({ why }, "disconnected from the control plane; the last policies stay enforced")
@@ -149,7 +149,7 @@ export class MeshSource implements ConfigurationSource {
     this.#sink = undefined
     clearTimeout(this.#connecting)
     clearTimeout(this.#exposure)
-    this.#keeper?.close()
+    this.#saver?.close()
     this.#observations.close()
     this.#enrolment.close()
     this.#client.close()
@@ -162,7 +162,7 @@ export class MeshSource implements ConfigurationSource {
     })
   }
 
-  async #startFromKept(): Promise<void> {
+  async #startFromSaved(): Promise<void> {
     try {
       await this.#enforce(this.#held, this.#enrolment.credentials)
       void this.#lookForExposure()
@@ -179,7 +179,7 @@ export class MeshSource implements ConfigurationSource {
       await this.#enforce(held, this.#enrolment.credentials)
       this.#held = held
       this.#heldSince = Date.now()
-      this.#keeper?.keep({ held, since: this.#heldSince, credentials: this.#enrolment.credentials })
+      this.#saver?.keep({ held, since: this.#heldSince, credentials: this.#enrolment.credentials })
     } catch (error) {
       this.#sink?.rejected(error)
       throw error
@@ -195,7 +195,7 @@ export class MeshSource implements ConfigurationSource {
     if (!this.#held.isEmpty) await this.#enforce(this.#held, credentials)
     void this.#lookForExposure()
     try {
-      this.#keeper?.keep({ held: this.#held, since: this.#heldSince, credentials })
+      this.#saver?.keep({ held: this.#held, since: this.#heldSince, credentials })
     } catch (error) {
       // The certificate is in use; writing the state is retried.
       this.#options.logger.error({ error: messageOf(error) }, "an older configuration is still on disk")

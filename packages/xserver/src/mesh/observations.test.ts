@@ -33,12 +33,12 @@ function stage() {
     decision: async id => (id === "abc" ? DECISION : undefined),
   })
   const connect = () => {
-    const said: Observation[] = []
+    const result: Observation[] = []
     const conversation = observations.open(observation => {
-      said.push(observation)
+      result.push(observation)
       return true
     })
-    return { said, ...conversation }
+    return { result, ...conversation }
   }
   const tick = () => vi.advanceTimersByTimeAsync(1_000)
   return { observations, seen, connect, tick, listener: () => listener }
@@ -53,37 +53,37 @@ describe("counts", () => {
     seen.push([call(1, 2)], [call(1, 3)], [call(1, 4)])
     const first = connect()
     await tick()
-    const [batch] = first.said
+    const [batch] = first.result
     expect(batch).toMatchObject({ kind: "calls", sequence: 1, calls: [call(1, 2)] })
     await tick()
-    expect(first.said).toHaveLength(1)
+    expect(first.result).toHaveLength(1)
     first.closed()
     await tick()
     const second = connect()
-    expect(second.said).toEqual([batch])
+    expect(second.result).toEqual([batch])
     if (batch?.kind !== "calls") throw new Error("no batch")
     second.onInquiry({ kind: "taken", run: "another", sequence: 1 })
-    expect(second.said).toHaveLength(1)
+    expect(second.result).toHaveLength(1)
     second.onInquiry({ kind: "taken", run: batch.run, sequence: 1 })
-    expect(second.said[1]).toMatchObject({ sequence: 2, calls: [call(1, 7)] })
+    expect(second.result[1]).toMatchObject({ sequence: 2, calls: [call(1, 7)] })
   })
 
   it("are sent again on the same stream without an acknowledgement", async () => {
     const { seen, connect, tick } = stage()
     seen.push([call(1)])
-    const { said } = connect()
+    const { result: received } = connect()
     for (let turn = 0; turn < 7; turn++) await tick()
-    expect(said).toHaveLength(2)
-    expect(said[1]).toEqual(said[0])
+    expect(received).toHaveLength(2)
+    expect(received[1]).toEqual(received[0])
   })
 
   it("are kept without a listener; the oldest beyond the limit are dropped and counted", async () => {
     const { seen, connect, tick } = stage()
     seen.push(Array.from({ length: 5_000 }, (_, port) => call(port)))
     await tick()
-    const { said } = connect()
+    const { result: received } = connect()
     await tick()
-    const [batch] = said
+    const [batch] = received
     if (batch?.kind !== "calls") throw new Error("no batch")
     expect(batch.calls).toHaveLength(500)
     expect(batch.forgotten).toBeGreaterThan(0)
@@ -96,19 +96,19 @@ describe("decisions", () => {
     const stream = connect()
     stream.onInquiry({ kind: "follow", on: true })
     listener()?.([DECISION], 3)
-    expect(stream.said).toMatchObject([{ kind: "decisions", decisions: [{ id: "abc" }], leftOut: 3 }])
+    expect(stream.result).toMatchObject([{ kind: "decisions", decisions: [{ id: "abc" }], leftOut: 3 }])
     stream.closed()
     expect(listener()).toBeUndefined()
   })
 
   it("are found by their id, and the last ones on request", async () => {
     const { connect } = stage()
-    const { said, onInquiry } = connect()
+    const { result: received, onInquiry } = connect()
     onInquiry({ kind: "find", inquiry: 1, id: "abc" })
     onInquiry({ kind: "find", inquiry: 2, id: "other" })
     onInquiry({ kind: "recent", inquiry: 3, limit: 10 })
     await vi.advanceTimersByTimeAsync(0)
-    expect(said).toMatchObject([
+    expect(received).toMatchObject([
       { kind: "answer", inquiry: 1, decisions: [{ id: "abc" }] },
       { kind: "answer", inquiry: 2, decisions: [] },
       { kind: "answer", inquiry: 3, decisions: [{ status: 403 }] },
@@ -121,8 +121,8 @@ it("reports the calls of the workload on request, as many as fit into a message"
     ...{ destination: `web${n}.app:80`, inMesh: true, transport: "mtls" as const },
     ...{ count: 1, failures: 0, firstSeen: 1, lastSeen: 2 },
   }))
-  const said: Observation[] = []
-  const { onInquiry } = new Observations({ destinations: () => destinations }).open(one => said.push(one) > 0)
+  const result: Observation[] = []
+  const { onInquiry } = new Observations({ destinations: () => destinations }).open(one => result.push(one) > 0)
   onInquiry({ kind: "destinations", inquiry: 7 })
-  expect(said).toEqual([{ kind: "destinations", inquiry: 7, destinations: destinations.slice(0, MAX_DESTINATIONS) }])
+  expect(result).toEqual([{ kind: "destinations", inquiry: 7, destinations: destinations.slice(0, MAX_DESTINATIONS) }])
 })

@@ -123,8 +123,8 @@ describe("a call", () => {
       if (n % 100 === 0) call(`/orders/${n}/items`, { method: "PUT" })
       if (n % 1_000 === 0) call("/orders/all/items")
     }
-    const told = counter.take().calls.map(({ method, path, count }) => [method, path, count])
-    expect(told).toEqual([
+    const received = counter.take().calls.map(({ method, path, count }) => [method, path, count])
+    expect(received).toEqual([
       ["GET", "/orders/{*}/items", 5_000],
       ["GET", "/orders/{*}", 500],
       ["PUT", "/orders/{*}/items", 50],

@@ -166,10 +166,10 @@ describe("the last decisions", () => {
   it("stay unchanged for their reader when they are overwritten", () => {
     const decisions = new Decisions()
     decisions.add(record(rejecting, { "x-tier": ["iron"] }, { peer: "spiffe://a", path: "/first" }), rejecting)
-    const [told, found] = [decisions.list()[0], decisions.find("abc")]
-    const asTold = structuredClone(told)
+    const [received, found] = [decisions.list()[0], decisions.find("abc")]
+    const asTold = structuredClone(received)
     for (let n = 0; n < 1_000; n++) decisions.add(record(open, {}, { method: "PUT" }), undefined)
-    expect([told, found]).toEqual([asTold, asTold])
+    expect([received, found]).toEqual([asTold, asTold])
     const fresh = new Decisions()
     fresh.add(record(open, {}, { method: "PUT" }), undefined)
     expect(decisions.list().at(-1)).toEqual({ ...fresh.list()[0], time: expect.any(String) })

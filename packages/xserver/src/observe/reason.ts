@@ -38,9 +38,9 @@ export function reasonOf(judgement: Judged | undefined): string | undefined {
     default: {
       const { rule, policy, nearest } = judgement.decision
       if (judgement.stage === "custom" && rule !== undefined) {
-        const asking = `${rule.policy.namespace}/${rule.policy.name} rules[${rule.rule}]`
+        const ruleText = `${rule.policy.namespace}/${rule.policy.name} rules[${rule.rule}]`
         const answers = "answers" in judgement ? answersText(judgement.answers) : undefined
-        return `${answers ?? `provider \`${rule.provider ?? ""}\` was not asked`}; ${asking} asks it`
+        return `${answers ?? `provider \`${rule.provider ?? ""}\` was not asked`}; ${ruleText} asks it`
       }
       if (rule !== undefined) return `denied by ${rule.policy.namespace}/${rule.policy.name} rules[${rule.rule}]`
       if (nearest !== undefined) return `no ALLOW rule matches; ${describeNearMiss(nearest)}`

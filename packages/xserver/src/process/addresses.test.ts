@@ -7,7 +7,7 @@ import { type AddressInfo, connect, createServer, type Server } from "node:net"
 import { meshConfig } from "@merlon/policy/mesh"
 import type { PolicyDocument } from "@merlon/policy/resources"
 import { afterEach, describe, expect, it } from "vitest"
-import { askApplication } from "../admin/ask-application.js"
+import { probeApplication } from "../admin/probe-application.js"
 import type { ApplicationPort, UpstreamAddress } from "../config/application-port.js"
 import { DEFAULT_LIMITS } from "../limits.js"
 import { LocalDataPath } from "./local-data-path.js"
@@ -132,7 +132,7 @@ describe.each(["127.0.0.1", "::1", POD_IP])("an application that listens on %s o
       createHttp((_, reply) => reply.end("ok")),
       listening,
     )
-    expect(await askApplication({ kind, port: http, path: "/", headers: {}, timeoutMs: 5_000 }, at(http))).toBe(200)
+    expect(await probeApplication({ kind, port: http, path: "/", headers: {}, timeoutMs: 5_000 }, at(http))).toBe(200)
   })
 })
 

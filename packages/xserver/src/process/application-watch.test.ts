@@ -11,11 +11,11 @@ let server: Server
 let port: number
 let status: number
 let watch: ApplicationWatch | undefined
-let said: (string | undefined)[]
+let result: (string | undefined)[]
 
 beforeEach(async () => {
   status = 200
-  said = []
+  result = []
   server = createServer((_, reply) => reply.writeHead(status).end())
   await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve))
   port = (server.address() as AddressInfo).port
@@ -27,7 +27,7 @@ afterEach(() => {
 })
 
 function watching(probe: ApplicationProbe): ApplicationWatch {
-  watch = new ApplicationWatch(probe, "127.0.0.1", why => said.push(why))
+  watch = new ApplicationWatch(probe, "127.0.0.1", why => result.push(why))
   watch.start()
   return watch
 }
@@ -44,14 +44,14 @@ describe("an application", () => {
     await vi.waitFor(() => expect(seen.notReady).toBe("its application answers /health with 503"), LIMIT)
     status = 204
     await vi.waitFor(() => expect(seen.notReady).toBeUndefined(), LIMIT)
-    expect(said).toEqual([undefined, "its application answers /health with 503", undefined])
+    expect(result).toEqual([undefined, "its application answers /health with 503", undefined])
   })
 
   it("does not answer if nothing listens", async () => {
     await new Promise(resolve => server.close(resolve))
     const seen = watching({ kind: "tcp", port, ...TIMES })
     await vi.waitFor(() => expect(seen.notReady).toBe(`its application does not respond at 127.0.0.1:${port}`), LIMIT)
-    expect(said).toEqual([])
+    expect(result).toEqual([])
   })
 
   it.each([

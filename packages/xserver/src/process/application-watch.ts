@@ -4,7 +4,7 @@
 
 import { execFile } from "node:child_process"
 import type { ApplicationProbe } from "@merlon/xds/member"
-import { askApplication } from "../admin/ask-application.js"
+import { probeApplication } from "../admin/probe-application.js"
 
 const BAD_ANSWERS = 2
 /** Users wait for the first time that it becomes ready. */
@@ -60,12 +60,15 @@ async function ask(probe: ApplicationProbe, host: string): Promise<string | unde
     case "command":
       return askCommand(probe.command, timeoutMs)
     case "tcp": {
-      const status = await askApplication({ kind: "tcp", port: probe.port, path: "", headers: {}, timeoutMs }, { host })
+      const status = await probeApplication(
+        { kind: "tcp", port: probe.port, path: "", headers: {}, timeoutMs },
+        { host },
+      )
       return status === 200 ? undefined : `its application does not respond at ${host}:${probe.port}`
     }
     case "http": {
       const { port, path } = probe
-      const status = await askApplication({ kind: "http", port, path, headers: {}, timeoutMs }, { host })
+      const status = await probeApplication({ kind: "http", port, path, headers: {}, timeoutMs }, { host })
       return status >= 200 && status < 400 ? undefined : `its application answers ${path} with ${status}`
     }
   }

@@ -118,7 +118,7 @@ interface Live {
   says(word: string): Promise<void>
 }
 
-function heard(peer: EventEmitter, word: string, text: () => string): Promise<void> {
+function received(peer: EventEmitter, word: string, text: () => string): Promise<void> {
   return eventually(() => text().includes(word), {
     what: `the peer says \`${word}\``,
     state: () => JSON.stringify(text()),
@@ -133,7 +133,7 @@ function live(socket: Socket): Live {
     text += String(chunk)
   })
   const gone = new Promise(resolve => socket.once("close", resolve))
-  const says = (word: string) => heard(socket, word, () => text)
+  const says = (word: string) => received(socket, word, () => text)
   return { text: () => text, gone, says }
 }
 
@@ -183,7 +183,7 @@ async function stream(secure: boolean, target: string, protocol?: "websocket"): 
     text += String(chunk)
   })
   const gone = new Promise(resolve => asked.once("close", resolve))
-  const says = (word: string) => heard(asked, word, () => text)
+  const says = (word: string) => received(asked, word, () => text)
   if (target === "/open/wait") await once(http, "request")
   else await says("begun")
   return { text: () => text, gone, says }

@@ -68,9 +68,9 @@ describe("an HTTP/1.1 connection", () => {
         state: () => JSON.stringify(text),
         change: signal => once(socket, "data", { signal }),
       })
-      const said = text
+      const result = text
       text = ""
-      return said
+      return result
     }
     return { socket, says }
   }
@@ -107,9 +107,9 @@ describe("an HTTP/1.1 connection", () => {
     const { socket, says } = dial()
     await path.startDraining()
     socket.write(GET + GET + GET)
-    const said = await says(/close[\s\S]*ok$/)
-    expect(said.match(/200 OK/g)).toHaveLength(3)
-    expect(said.match(/connection: close/gi)).toHaveLength(1)
+    const result = await says(/close[\s\S]*ok$/)
+    expect(result.match(/200 OK/g)).toHaveLength(3)
+    expect(result.match(/connection: close/gi)).toHaveLength(1)
   })
 
   it("that is idle is closed", async () => {
@@ -135,7 +135,7 @@ describe("an HTTP/2 connection", () => {
   it.each(["before", "while"])("opened %s it drains is served, gets a GOAWAY, and is closed", async when => {
     if (when === "while") await path.startDraining()
     const session = dial()
-    const told = once(session, "goaway")
+    const received = once(session, "goaway")
     if (when === "before") {
       expect(await status(session)).toBe(200)
       // Sent before the client can know of the drain, so it must not be lost.
@@ -144,16 +144,16 @@ describe("an HTTP/2 connection", () => {
     } else {
       expect(await status(session)).toBe(200)
     }
-    expect((await told)[0]).toBe(0)
+    expect((await received)[0]).toBe(0)
     await once(session, "close")
   })
 
   it("that is idle gets a GOAWAY, and is closed", async () => {
     const session = dial()
     expect(await status(session)).toBe(200)
-    const told = once(session, "goaway")
+    const received = once(session, "goaway")
     await path.startDraining()
-    expect((await told)[0]).toBe(0)
+    expect((await received)[0]).toBe(0)
     await once(session, "close")
   })
 })

@@ -115,15 +115,15 @@ it("does not wait forever for a stuck worker", async () => {
 
 it("reports missing keys of all workers at the rate of one", async () => {
   await start()
-  const told: (readonly string[])[] = []
-  pool.onUnknownKeys(ids => told.push(ids))
+  const received: (readonly string[])[] = []
+  pool.onUnknownKeys(ids => received.push(ids))
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
   try {
     for (let revision = 2; revision < 6; revision++) await pool.apply(configuration(revision, "misses"))
-    expect(told).toHaveLength(1)
+    expect(received).toHaveLength(1)
     vi.advanceTimersByTime(1_000)
-    expect(told).toHaveLength(2)
-    expect(new Set(told.flat())).toEqual(new Set(["a", ...(await processes()).map(String)]))
+    expect(received).toHaveLength(2)
+    expect(new Set(received.flat())).toEqual(new Set(["a", ...(await processes()).map(String)]))
   } finally {
     vi.useRealTimers()
   }

@@ -121,8 +121,8 @@ export class WorkerPool implements DataPath {
 
   async drain(): Promise<void> {
     this.#closing = true
-    const patience = this.#options.limits.drainTimeoutMs + this.#answerMs
-    await Promise.allSettled([...this.#workers].map(worker => worker.ask({ ask: "drain" }, patience)))
+    const drainDeadlineMs = this.#options.limits.drainTimeoutMs + this.#answerMs
+    await Promise.allSettled([...this.#workers].map(worker => worker.ask({ ask: "drain" }, drainDeadlineMs)))
     for (const worker of this.#workers) worker.end()
   }
 

@@ -62,8 +62,8 @@ export const authzenProtocol: ProviderProtocol = {
       return allowance(provider, written, removed)
     }
     if (decision !== false) return failed("malformed")
-    const { status: shown = 0, reason, headers: told = [] } = context
-    const written = pairsIn(told)
+    const { status: shown = 0, reason, headers: denyHeaders = [] } = context
+    const written = pairsIn(denyHeaders)
     if (typeof shown !== "number" || !Number.isInteger(shown) || written === undefined) return failed("malformed")
     return denial(provider, shown, typeof reason === "string" ? inBytes(reason) : "", written)
   },

@@ -33,13 +33,13 @@ export const httpProtocol: ProviderProtocol = {
 
   answer({ status, headers, body }, provider) {
     if (status >= 500) return failed("error")
-    const said = pairsOf(headers, (_, index) => headers.kind(index) === FIELD_KIND.plain)
-    if (status !== 200) return denial(provider, status, body.toString("latin1"), said)
+    const plainHeaders = pairsOf(headers, (_, index) => headers.kind(index) === FIELD_KIND.plain)
+    if (status !== 200) return denial(provider, status, body.toString("latin1"), plainHeaders)
     const removed = headers.get(REMOVAL) ?? []
     const names = removed.flatMap(line => line.split(",").map(name => name.trim()))
     return allowance(
       provider,
-      said,
+      plainHeaders,
       names.filter(name => name !== ""),
     )
   },

@@ -6,7 +6,7 @@ import type { FieldPairs, Fields } from "@merlon/wire/http"
 import type { ProviderAnswer } from "./answer.js"
 import type { ProviderQuestion } from "./question.js"
 
-export interface AskedRequest {
+export interface ProviderRequest {
   readonly method: string
   readonly target: string
   readonly host: string | undefined
@@ -23,7 +23,7 @@ export interface AnswerMessage {
 }
 
 export interface ProviderProtocol {
-  ask(question: ProviderQuestion, provider: AuthorizationProvider): AskedRequest
+  ask(question: ProviderQuestion, provider: AuthorizationProvider): ProviderRequest
   /** If it throws, the answer is malformed. */
   answer(message: AnswerMessage, provider: AuthorizationProvider): ProviderAnswer
 }

@@ -69,8 +69,8 @@ const question: ProviderQuestion = {
   askedByHeader: "x-merlon-asked-by",
 }
 
-const asked = (asking: ProviderClient): Promise<ProviderAnswer> =>
-  new Promise(resolve => void asking.ask(question, resolve))
+const asked = (pending: ProviderClient): Promise<ProviderAnswer> =>
+  new Promise(resolve => void pending.ask(question, resolve))
 
 describe("a provider over TLS", () => {
   const authority = new Authority()
@@ -138,14 +138,14 @@ describe("a provider over TLS", () => {
 it("denies further requests of a caller once too many of them wait, and queries for others", async () => {
   const held: ServerResponse[] = []
   const port = await listening(createServer((_, response) => held.push(response)))
-  const asking = client({ protocol: "http", address: `127.0.0.1:${port}` })
+  const pending = client({ protocol: "http", address: `127.0.0.1:${port}` })
   const answers: ProviderAnswer[] = []
   // Half of the connections, and half of the slots in the queue.
-  for (let index = 0; index < 32 + 500; index++) asking.ask(question, answer => answers.push(answer))
+  for (let index = 0; index < 32 + 500; index++) pending.ask(question, answer => answers.push(answer))
   await eventually(() => held.length === 32)
   expect(answers).toEqual([])
-  expect(await asked(asking)).toEqual({ outcome: "failed", why: "overloaded" })
-  const other = new Promise<ProviderAnswer>(resolve => void asking.ask({ ...question, caller: "two" }, resolve))
+  expect(await asked(pending)).toEqual({ outcome: "failed", why: "overloaded" })
+  const other = new Promise<ProviderAnswer>(resolve => void pending.ask({ ...question, caller: "two" }, resolve))
   await eventually(() => held.length === 33)
   held.at(-1)?.end()
   expect(await other).toMatchObject({ outcome: "allowed" })

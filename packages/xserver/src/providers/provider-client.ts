@@ -22,7 +22,7 @@ import {
 } from "@merlon/wire/http"
 import { TLS_FLOOR } from "@merlon/wire/tls"
 import { failed, MAX_ANSWER_BYTES, type ProviderAnswer, type ProviderFailure } from "./answer.js"
-import type { AnswerMessage, AskedRequest, ProviderProtocol } from "./protocol.js"
+import type { AnswerMessage, ProviderProtocol, ProviderRequest } from "./protocol.js"
 import { askedByField, type ProviderQuestion } from "./question.js"
 
 const NO_FIELDS = new FieldList([])
@@ -67,8 +67,8 @@ export class ProviderClient {
   /** Calls back once, asynchronously, and never after the returned function was called. */
   ask(question: ProviderQuestion, answered: (answer: ProviderAnswer) => void): () => void {
     const { provider } = this
-    const { headers, ...said } = this.#protocol.ask(question, provider)
-    const asked = { ...said, headers: [...headers, ...askedByField(question)] }
+    const { headers, ...message } = this.#protocol.ask(question, provider)
+    const asked = { ...message, headers: [...headers, ...askedByField(question)] }
     const reading = new Reading(message => this.#protocol.answer(message, provider), answered)
     const call = this.#pool.send(new Outgoing(asked, provider, question.caller), reading)
     reading.begin(call, provider.timeoutMs)
@@ -93,9 +93,9 @@ class Outgoing implements OutgoingRequest {
   readonly scheme: "http" | "https"
   readonly framing: Framing
   readonly caller: string
-  readonly #asked: AskedRequest
+  readonly #request: ProviderRequest
 
-  constructor(asked: AskedRequest, { tls }: AuthorizationProvider, caller: string) {
+  constructor(asked: ProviderRequest, { tls }: AuthorizationProvider, caller: string) {
     const { method, target, host, body } = asked
     this.method = method
     this.target = target
@@ -103,13 +103,13 @@ class Outgoing implements OutgoingRequest {
     this.scheme = tls === undefined ? "http" : "https"
     this.framing = body === undefined ? NO_BODY : { kind: "length", length: body.length }
     this.caller = caller
-    this.#asked = asked
+    this.#request = asked
   }
 
   readonly keeps = (): boolean => false
 
   added(write: (name: string, value: string) => void): void {
-    for (const [name, value] of this.#asked.headers) write(name, value)
+    for (const [name, value] of this.#request.headers) write(name, value)
   }
 }
 

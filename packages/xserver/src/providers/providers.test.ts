@@ -122,16 +122,16 @@ function call(
   return new Promise((resolve, reject) => {
     const port = path.addresses()[0]?.port
     const outgoing = request({ host: "127.0.0.1", port, path: url, method, headers, agent: false }, response => {
-      const { statusCode: status = 0, headers: told } = response
-      text(response).then(content => resolve({ status, headers: told, body: content }), reject)
+      const { statusCode: status = 0, headers: received } = response
+      text(response).then(content => resolve({ status, headers: received, body: content }), reject)
     })
     outgoing.on("error", reject)
     outgoing.end(body)
   })
 }
 
-const reasonOf = async (told: Told): Promise<string | undefined> =>
-  (await path.decision(String(told.headers["x-merlon-decision"])))?.reason
+const reasonOf = async (received: Told): Promise<string | undefined> =>
+  (await path.decision(String(received.headers["x-merlon-decision"])))?.reason
 
 type HttpHandler = (incoming: IncomingMessage, response: ServerResponse) => void
 
@@ -267,7 +267,7 @@ describe("a provider that allows", () => {
 })
 
 describe("a provider that denies", () => {
-  const told = [
+  const received = [
     ["location", "/login"],
     ["x-secret", "1"],
   ] as const
@@ -275,8 +275,8 @@ describe("a provider that denies", () => {
   it.each(["grpc", "http"] as const)("answers the caller over %s, before DENY does", async protocol => {
     const provider =
       protocol === "grpc"
-        ? await grpcProvider((_, stream) => respond(stream, deny(302, told)))
-        : await httpProvider((_, response) => response.writeHead(302, Object.fromEntries(told)).end("not you"))
+        ? await grpcProvider((_, stream) => respond(stream, deny(302, received)))
+        : await httpProvider((_, response) => response.writeHead(302, Object.fromEntries(received)).end("not you"))
     await apply([provider], asks("ext"), policy("no", { action: "DENY", rules: [{}] }))
     const answer = await call("/x", { method: "POST", body: "content" })
     expect([answer.status, answer.body, answer.headers.location, answer.headers["x-secret"]]).toEqual([
@@ -312,9 +312,14 @@ it.each<[string, object, number, string, string | undefined]>([
   ],
 ])("a denial over authzen may have %s", async (_, more, status, body, location) => {
   await apply([await authzenProvider({ decision: false, ...more })], asks("ext"))
-  const told = await call("/x")
-  expect([told.status, told.body, told.headers.location, told.headers.x]).toEqual([status, body, location, undefined])
-  expect(await reasonOf(told)).toBe(`denied by provider \`ext\`: status ${status}; foo/ask-ext rules[0] asks it`)
+  const received = await call("/x")
+  expect([received.status, received.body, received.headers.location, received.headers.x]).toEqual([
+    status,
+    body,
+    location,
+    undefined,
+  ])
+  expect(await reasonOf(received)).toBe(`denied by provider \`ext\`: status ${status}; foo/ask-ext rules[0] asks it`)
 })
 
 describe("an unreliable provider", () => {
@@ -415,9 +420,9 @@ describe("an unreliable provider", () => {
 
   it.each(servers)("%s: the request is denied", async (name, start, why) => {
     await apply([await start({ timeoutMs: name.startsWith("never") ? 150 : PATIENT_MS })], asks("ext"))
-    const told = await call("/x")
-    expect([told.status, told.body]).toEqual([403, "RBAC: access denied"])
-    expect(await reasonOf(told)).toContain(why)
+    const received = await call("/x")
+    expect([received.status, received.body]).toEqual([403, "RBAC: access denied"])
+    expect(await reasonOf(received)).toContain(why)
     expect(arrived).toEqual([])
   })
 

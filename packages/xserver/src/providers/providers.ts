@@ -52,12 +52,12 @@ export class Providers {
   }
 
   /** `done` is called once, asynchronously, and never after the returned function was called. */
-  ask(asking: readonly RuleRef[], question: ProviderQuestion, done: (answers: Answers) => void): () => void {
+  ask(rules: readonly RuleRef[], question: ProviderQuestion, done: (answers: Answers) => void): () => void {
     const answers = new Map<number, ProviderAnswer>()
-    const stops = asking.map((rule, at) => {
+    const stops = rules.map((rule, at) => {
       const answered = (answer: ProviderAnswer): void => {
         answers.set(at, answer)
-        if (answers.size === asking.length) done(this.#concluded(asking, answers))
+        if (answers.size === rules.length) done(this.#concluded(rules, answers))
       }
       const client = this.#clients.get(rule.provider ?? "")
       if (client !== undefined) return client.ask(question, answered)
@@ -90,8 +90,8 @@ export class Providers {
     client.close()
   }
 
-  #concluded(asking: readonly RuleRef[], answers: ReadonlyMap<number, ProviderAnswer>): Answers {
-    const each = asking.map((rule, at) => {
+  #concluded(rules: readonly RuleRef[], answers: ReadonlyMap<number, ProviderAnswer>): Answers {
+    const each = rules.map((rule, at) => {
       const answer = answers.get(at) ?? failed("undeclared")
       return { rule, answer, isOpen: this.#clients.get(rule.provider ?? "")?.provider.failureMode === "open" }
     })

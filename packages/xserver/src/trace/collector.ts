@@ -32,17 +32,17 @@ export function collectorAt(url: string): Collector {
         url,
         { method: "POST", agent, headers, signal: AbortSignal.timeout(TIMEOUT_MS) },
         response => {
-          const told = (): void => resolve(outcomeOf(response.statusCode ?? 0))
+          const finish = (): void => resolve(outcomeOf(response.statusCode ?? 0))
           let answered = 0
           // The content is read and discarded, so that the connection can be reused.
           response.on("error", reject)
           response.on("data", (chunk: Buffer) => {
             answered += chunk.length
             if (answered <= MOST_ANSWERED) return
-            told()
+            finish()
             response.destroy()
           })
-          response.once("end", told)
+          response.once("end", finish)
         },
       )
       sent.once("error", reject)

@@ -66,17 +66,17 @@ export class Tracer<R> {
     // Section 3.3: state without a valid parent is discarded.
     const traceState = parent && readTraceState(headers.get(STATE))
     const written = writeTraceParent({ traceId, spanId, sampled })
-    const told: TraceHeaders = [
+    const traceHeaders: TraceHeaders = [
       [PARENT, written],
       [STATE, traceState],
     ]
-    if (!sampled) return { ...NOT_RECORDED, headers: told }
+    if (!sampled) return { ...NOT_RECORDED, headers: traceHeaders }
     // The wall clock, because the monotonic clock does not reflect that the clock was set or the machine was suspended
     // since the start.
     const startedAt = Date.now()
     const span = { traceId, spanId, parentSpanId: parent?.spanId, traceState, startedAt }
     const done = (record: R): void => this.#queue.add(() => writeSpan(span, this.#describe(record)))
-    return { traceId, headers: told, done }
+    return { traceId, headers: traceHeaders, done }
   }
 
   async close(): Promise<void> {

@@ -62,12 +62,12 @@ export function revocation(started: () => Mesh): void {
       const rejected = connect({ host: httpbin.address, port: 15_080, ...httpbin.tlsAs(old) })
       rejected.on("error", () => undefined)
       rejected.on("secureConnect", () => rejected.write("GET / HTTP/1.1\r\nhost: httpbin\r\n\r\n"))
-      let heard = ""
+      let received = ""
       rejected.on("data", chunk => {
-        heard += chunk
+        received += chunk
       })
       await once(rejected, "close")
-      expect(heard).not.toContain("200 OK")
+      expect(received).not.toContain("200 OK")
       caller.xserver.signal("SIGHUP")
       await expect
         .poll(() => canonicalSerial(new X509Certificate(caller.credentials.chain).serialNumber), WAIT)
@@ -88,7 +88,7 @@ export function revocation(started: () => Mesh): void {
       const asked = bare.client.signCertificate(makeSigningRequest().request)
       await expect(asked).rejects.toThrow(/revoked/)
       await expect(asked).rejects.toBeInstanceOf(MeshCallError)
-      await caller.xserver.said(/the control plane rejects this proxy/)
+      await caller.xserver.printed(/the control plane rejects this proxy/)
       await expect.poll(() => mesh.control.metric("merlon_control_connected_proxies"), WAIT).toBe(2)
       const updates = bare.updates.length
 

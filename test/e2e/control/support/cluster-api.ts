@@ -101,9 +101,9 @@ export class ClusterApi {
   async becomes(kind: string, name: string, namespace: string, type: string, status: string): Promise<Condition> {
     return vi.waitFor(async () => {
       const object = await this.get(kind, name, namespace)
-      const said = object?.status as { conditions?: Condition[]; observedGeneration?: number } | undefined
-      const found = said?.conditions?.find(condition => condition.type === type)
-      expect(said?.observedGeneration).toBe(object?.metadata.generation)
+      const result = object?.status as { conditions?: Condition[]; observedGeneration?: number } | undefined
+      const found = result?.conditions?.find(condition => condition.type === type)
+      expect(result?.observedGeneration).toBe(object?.metadata.generation)
       expect(found).toMatchObject({ type, status })
       if (found === undefined) throw new Error("unreachable: it was found")
       return found

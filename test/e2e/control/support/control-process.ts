@@ -46,7 +46,7 @@ export class ControlProcess {
   /** Starts it, and resolves when it serves. */
   async run(more: readonly string[] = []): Promise<void> {
     this.launch(more)
-    await this.program.said(/^proxies\s+:(\d+)/m)
+    await this.program.printed(/^proxies\s+:(\d+)/m)
   }
 
   launch(more: readonly string[] = []): void {
@@ -110,7 +110,7 @@ export class ClusterProcess {
 
   async run(): Promise<void> {
     this.#program = new Program(["cluster", "--data", this.#folder, "--port", `${this.#port}`])
-    await this.#program.said(/^export KUBECONFIG/m)
+    await this.#program.printed(/^export KUBECONFIG/m)
   }
 
   signal(name: NodeJS.Signals): void {

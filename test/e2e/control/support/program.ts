@@ -38,7 +38,7 @@ export class Program {
   }
 
   /** Resolves when one of its outputs matches; rejects if the process ends without. */
-  said(pattern: RegExp): Promise<RegExpExecArray> {
+  printed(pattern: RegExp): Promise<RegExpExecArray> {
     return new Promise((resolve, reject) => {
       const check = (): void => {
         const match = pattern.exec(this.stdout) ?? pattern.exec(this.stderr)

@@ -3,7 +3,7 @@
 // of a line. A line that cannot be used is reported with its number and skipped; it does not stop the others.
 
 import { CallSet, type ObservedCall, PathTemplates } from "@merlon/policy/ledger"
-import { AskedError, type EnvoyLine, readEnvoyLine } from "@merlon/policy/trial"
+import { type EnvoyLine, RequestDescriptionError, readEnvoyLine } from "@merlon/policy/trial"
 import { CommandError } from "../exit.js"
 import { visible } from "../terminal.js"
 
@@ -47,7 +47,7 @@ function callIn(line: string, workload: string, templates: PathTemplates): Obser
   try {
     read = readEnvoyLine(line)
   } catch (error) {
-    if (!(error instanceof AskedError)) throw error
+    if (!(error instanceof RequestDescriptionError)) throw error
     return error.message
   }
   if (read === undefined) return "it is no line of Envoy's access log"

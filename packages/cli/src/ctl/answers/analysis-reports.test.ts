@@ -119,10 +119,10 @@ it("reports findings and invariants by namespace, with exit code 5 for a broken 
     ["Report", "bar"],
   ])
   const [foo, bar] = reports
-  const told = foo.results.map(({ policy, rule, result }: Fields) => [policy, rule, result])
-  expect(told).toContainEqual(["dead-rule", "spec.rules[1]", "warn"])
-  expect(told).toContainEqual(["admin", "never: no writes", "pass"])
-  expect(told).toContainEqual(["admin", "never: no reads", "fail"])
+  const received = foo.results.map(({ policy, rule, result }: Fields) => [policy, rule, result])
+  expect(received).toContainEqual(["dead-rule", "spec.rules[1]", "warn"])
+  expect(received).toContainEqual(["admin", "never: no writes", "pass"])
+  expect(received).toContainEqual(["admin", "never: no reads", "fail"])
   expect(bar.summary).toEqual({ pass: 1, fail: 0, warn: 0, error: 0, skip: 0 })
   expect(code).toBe(5)
 })
@@ -144,10 +144,10 @@ it("reports skipped input as an error of the cluster", async () => {
 
 it("reports the health of a mesh", () => {
   const checks: readonly Checked[] = [
-    { what: "server", verdict: "well", told: "answers" },
-    { what: "invariants", verdict: "wrong", told: "broken", next: "mend it" },
-    { what: "proxies", verdict: "unknown", told: "not known" },
-    { what: "proxies", verdict: "note", told: "and 3 more" },
+    { what: "server", verdict: "well", detail: "answers" },
+    { what: "invariants", verdict: "wrong", detail: "broken", next: "mend it" },
+    { what: "proxies", verdict: "unknown", detail: "not known" },
+    { what: "proxies", verdict: "note", detail: "and 3 more" },
   ]
   const [report] = reportsIn(healthReport(checks, 7))
   expect(errorsOf(report)).toEqual([])

@@ -66,18 +66,22 @@ interface ReportedInvariant {
   readonly rule: string
   readonly workloads: readonly string[]
   readonly verdict: "broken" | "undecided"
+  readonly detail: string
+  /** The former name of `detail`, kept for one version. */
   readonly told: string
   readonly witness?: Witness & { readonly call: string }
 }
 
 function reportedInvariant(one: CheckedInvariant, { workloads: all, names }: Compared): ReportedInvariant {
   const { rule, workloads, result } = one
+  const detail = describeViolation(one)
   return {
     invariant: `${rule.invariant.namespace}/${rule.invariant.name}`,
     rule: `${rule.holds}: ${rule.name}`,
     workloads: workloads.map(nameOf),
     verdict: result.verdict === "broken" ? "broken" : "undecided",
-    told: describeViolation(one),
+    detail,
+    told: detail,
     ...(result.verdict === "broken"
       ? { witness: { ...result.witness, call: callLine(result.witness, all, names) } }
       : {}),

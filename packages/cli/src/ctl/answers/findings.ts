@@ -114,14 +114,14 @@ function deadFinding({ rule, because, by }: DeadRule, documents: readonly Policy
   // its purpose.
   const harms = because === "contradiction" || (because === "mode-or-token" && !isDenyRule(rule, documents))
   const severity = harms ? "error" : "warning"
-  const told = finding(
+  const unusedRule = finding(
     "dead-rule",
     severity,
     rule,
     `${why} (verified: every request is decided the same way without it)`,
     PROVED_FINDINGS["dead-rule"].fix,
   )
-  return { ...told, patch: [{ op: "remove", path: `/spec/rules/${rule.rule}` }] }
+  return { ...unusedRule, patch: [{ op: "remove", path: `/spec/rules/${rule.rule}` }] }
 }
 
 function isDenyRule({ policy }: RuleRef, documents: readonly PolicyDocument[]): boolean {

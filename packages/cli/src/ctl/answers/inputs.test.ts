@@ -248,14 +248,14 @@ describe("a policy that changes", () => {
     put("unselecting/p.yaml", [elsewhere({ app: "wbe" }), GOOD])
     put("unselecting-other/p.yaml", [elsewhere({ app: "bew" }), GOOD])
     const words = ["diff", "--from", at(from), "--to", at(to), "--workloads", at("pods.yaml")]
-    const told = `AuthorizationPolicy foo/deny ${how}, and selects none of the workloads that were read`
+    const received = `AuthorizationPolicy foo/deny ${how}, and selects none of the workloads that were read`
     expect(await run(...words)).toBe(0)
     expect(out).toContain("nothing changes among the workloads read: every request to")
-    expect(out).toContain(`note: ${told}\n`)
+    expect(out).toContain(`note: ${received}\n`)
     expect(await run(...words, "-o", "json")).toBe(0)
-    expect(JSON.parse(out)).toMatchObject({ result: "equal", unselected: [told] })
+    expect(JSON.parse(out)).toMatchObject({ result: "equal", unselected: [received] })
     expect(await run(...words, "-o", "md")).toBe(0)
-    expect(out).toContain(`- note: ${told}`)
+    expect(out).toContain(`- note: ${received}`)
   })
 
   it("in no way there changes nothing", async () => {

@@ -12,7 +12,7 @@ import { CommandError, usageError } from "../exit.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
 import { clusterMesh } from "../mesh/mesh-settings.js"
 import type { Session } from "../session.js"
-import { tell, visible } from "../terminal.js"
+import { printError, visible } from "../terminal.js"
 import { clusterPolicies, clusterWorkloads } from "./cluster-set.js"
 import { InputLog, type Inputs } from "./inputs.js"
 import { askedSession } from "./istio-cluster.js"
@@ -52,7 +52,7 @@ export function withSourceFlags(command: Command): Command {
   )
 }
 
-export const note = (text: string): void => tell(`note: ${visible(text)}`)
+export const note = (text: string): void => printError(`note: ${visible(text)}`)
 
 /** Prints each note once, for a command that reads several sets. */
 export function noteOnce(): (text: string) => void {
@@ -179,14 +179,14 @@ export function logAtGateways(
   workloads: readonly Workload[],
   mesh: MeshConfig,
   log: Pick<InputLog, "skip">,
-  tell: (text: string) => void,
+  print: (text: string) => void,
 ): void {
   for (const one of workloads) {
     if (gatewayNameOf(one) === undefined || one.gateway !== undefined) continue
     const what = `${one.namespace}/${one.name}: not modelled: it has the label of a Gateway's proxy`
     log.skip(what, other => other.namespace === one.namespace && other.name === one.name)
   }
-  logTargets(policies, proxies, mesh, log, tell)
+  logTargets(policies, proxies, mesh, log, print)
   logUnlikeSidecars(policies, workloads, mesh, log)
   proxies.logSelectors(policies, mesh.names.rootNamespace, log)
 }

@@ -26,7 +26,7 @@ function comments({ workload, evidence, proofs, replaces, alsoSelects }: Suggest
   const lines = [
     `${lastingName(workload)}: ${calls} calls of ${shapes} shapes, seen from ${day(firstSeen)} to ${day(lastSeen)} (the last ${age(now - lastSeen)} ago)`,
     "in paths {*} stands for any segment and {**} for any rest; of a token only its issuer counts",
-    ...Object.entries(SAYS).map(([name, says]) => told(says, proofs[name as keyof Suggestion["proofs"]])), // its own keys
+    ...Object.entries(SAYS).map(([name, says]) => proofLine(says, proofs[name as keyof Suggestion["proofs"]])), // its own keys
     ...(leftOut === 0
       ? []
       : [`${leftOut} shapes are left out because their callers are unknown; they would be denied`]),
@@ -38,7 +38,7 @@ function comments({ workload, evidence, proofs, replaces, alsoSelects }: Suggest
   return lines.map(line => `# ${line.replaceAll(/[\r\n]/g, " ")}\n`).join("")
 }
 
-function told(says: string, proof: Proof): string {
+function proofLine(says: string, proof: Proof): string {
   return proof.verdict === "proved"
     ? `${says} (proved)`
     : `not ${proof.verdict === "undecided" ? "decided" : "so"}: ${says}; ${proof.why}`

@@ -21,8 +21,8 @@ it.each([
     [pod({ name: "a", labels: { app: "a" } }), service(`s${ESCAPE}`, "a")],
     "a Service has",
   ],
-])("rejects a workload name that a terminal would interpret, by %s", (_, objects, said) => {
-  expect(() => read(...objects)).toThrow(said)
+])("rejects a workload name that a terminal would interpret, by %s", (_, objects, received) => {
+  expect(() => read(...objects)).toThrow(received)
 })
 
 it("reads a workload with valid names, whatever other objects there are", () => {

@@ -71,12 +71,12 @@ export async function awaitReady(session: Session, written: Written, timeoutMs: 
   const end = Date.now() + timeoutMs
   for (;;) {
     const object = await session.api.request({ method: "GET", path })
-    const said = readinessOf(object, written.generation, GOALS[written.resource.kind])
-    if (said?.status === "True") return said.message
-    if (said !== undefined && SETTLED.has(said.reason))
-      throw new CommandError("not-ready", `not ready: ${said.message}`)
+    const readiness = readinessOf(object, written.generation, GOALS[written.resource.kind])
+    if (readiness?.status === "True") return readiness.message
+    if (readiness !== undefined && SETTLED.has(readiness.reason))
+      throw new CommandError("not-ready", `not ready: ${readiness.message}`)
     if (Date.now() > end) {
-      const last = said?.message ?? "the control plane has not processed it; is it running?"
+      const last = readiness?.message ?? "the control plane has not processed it; is it running?"
       throw new CommandError("not-ready", `not ready within ${timeoutMs / 1000} s: ${last}`)
     }
     await new Promise(resolve => setTimeout(resolve, LOOK_MS))

@@ -15,7 +15,7 @@ export class Catalog {
   readonly #api: Api
   readonly #names: MeshNames
   readonly #known: readonly Resource[]
-  readonly #asked = new Map<string, Promise<readonly Resource[]>>()
+  readonly #discovered = new Map<string, Promise<readonly Resource[]>>()
 
   constructor(api: Api, names: MeshNames) {
     this.#api = api
@@ -88,18 +88,18 @@ export class Catalog {
 
   #group(group: string, version: string): Promise<readonly Resource[]> {
     const path = group === "" ? `/api/${version}` : `/apis/${group}/${version}`
-    const before = this.#asked.get(path)
+    const before = this.#discovered.get(path)
     if (before !== undefined) return before
     const answer = this.#api.request({ method: "GET", path }).then(
       list => resourcesOf(list, group, version),
       (error: unknown) => {
         // Not cached: a definition that is applied next may add it.
-        this.#asked.delete(path)
+        this.#discovered.delete(path)
         if (error instanceof ApiError && error.code === 404) return []
         throw error
       },
     )
-    this.#asked.set(path, answer)
+    this.#discovered.set(path, answer)
     return answer
   }
 }

@@ -8,7 +8,7 @@ import { duration, several } from "../../arguments.js"
 import { applyObject, type DryRun } from "../apply/apply-object.js"
 import { awaitReady, isForeignPolicy, isOurs, type Written, writtenOf } from "../apply/await-ready.js"
 import { type AnyObject, kindName, type Resource } from "../catalog/resource.js"
-import { told, withSession } from "../connect.js"
+import { userError, withSession } from "../connect.js"
 import { type Manifest, readManifests } from "../documents/manifests.js"
 import { namespaceOf } from "../documents/one-namespace.js"
 import { readSources } from "../documents/sources.js"
@@ -17,7 +17,7 @@ import { type ClusterFlags, dryRunOption, type OutputFormat, outputOption, withC
 import { isUnknownKind, unknownKind } from "../lookup/not-found.js"
 import { formatObjects, withoutManagedFields } from "../output/objects.js"
 import type { Session } from "../session.js"
-import { paintError, print, tell, visibleLines } from "../terminal.js"
+import { paintError, print, printError, visibleLines } from "../terminal.js"
 
 interface Flags extends ClusterFlags {
   readonly filename: readonly string[]
@@ -58,7 +58,7 @@ const SUFFIX = { none: "", client: " (dry run)", server: " (server dry run)" } a
 async function run(session: Session, flags: Flags): Promise<void> {
   const sources = await readSources(flags.filename, flags.recursive)
   const { manifests, errors, warnings } = readManifests(sources, session.names, session.namespace)
-  for (const warning of warnings) tell(`${paintError.yellow("Warning:")} ${warning}`)
+  for (const warning of warnings) printError(`${paintError.yellow("Warning:")} ${warning}`)
   for (const error of errors) complain(error)
   if (manifests.length === 0 && errors.length === 0)
     throw new CommandError("no-documents", "no documents found in the input")
@@ -76,7 +76,7 @@ async function run(session: Session, flags: Flags): Promise<void> {
         failed++
       }
     } catch (error) {
-      const failure = error instanceof ApiError ? told(error, session.origin) : error
+      const failure = error instanceof ApiError ? userError(error, session.origin) : error
       // Without a server, the other documents would fail too.
       if (!(failure instanceof CommandError) || failure.exitCode === EXIT.unreachable) throw failure
       const { kind, metadata } = manifest.object
@@ -85,7 +85,7 @@ async function run(session: Session, flags: Flags): Promise<void> {
     }
   }
   if (waits) failed += await waitForAll(session, written, flags)
-  if (waits && written.length === 0 && failed === 0) tell("note: nothing to wait for: no document is a policy")
+  if (waits && written.length === 0 && failed === 0) printError("note: nothing to wait for: no document is a policy")
   if (flags.output === "json" || flags.output === "yaml") print(formatObjects(flags.output, done, true))
   if (failed > 0) process.exitCode = EXIT.failed
 }
@@ -143,5 +143,5 @@ function betterFailure(error: unknown, resource: Resource, namespace: string | u
 }
 
 function complain(text: string): void {
-  tell(`${paintError.red("error:")} ${text}`)
+  printError(`${paintError.red("error:")} ${text}`)
 }

@@ -40,7 +40,9 @@ function report(checks: readonly Checked[], { output }: Flags): void {
 }
 
 export function checkObject(checks: readonly Checked[], output: "json" | "yaml"): string {
-  return formatObject(output, { well: checkExitCode(checks) === EXIT.ok, checks })
+  // `told` is the former name of `detail`, kept for one version.
+  const withAlias = checks.map(check => ({ ...check, told: check.detail }))
+  return formatObject(output, { well: checkExitCode(checks) === EXIT.ok, checks: withAlias })
 }
 
 export function checkExitCode(checks: readonly Checked[]): ExitCode {
@@ -53,9 +55,9 @@ const MARKS = { well: "✓", wrong: "✗", unknown: "?", note: "·" } as const
 
 export function checkText(checks: readonly Checked[]): string {
   return checks
-    .map(({ verdict, what, told, next }) => {
+    .map(({ verdict, what, detail, next }) => {
       const mark = verdict === "wrong" ? paint.red(MARKS[verdict]) : MARKS[verdict]
-      const line = `${mark} ${what.padEnd(WIDTH)}  ${visible(told)}`
+      const line = `${mark} ${what.padEnd(WIDTH)}  ${visible(detail)}`
       return next === undefined ? line : `${line}\n${" ".repeat(WIDTH + 4)}${visible(next)}`
     })
     .join("\n")

@@ -18,7 +18,7 @@ import { connectionOf, withSession } from "../connect.js"
 import { CommandError } from "../exit.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
 import { linkFile } from "../link-file.js"
-import { print, tell } from "../terminal.js"
+import { print, printError } from "../terminal.js"
 
 interface DashboardFlags extends ClusterFlags {
   readonly port?: number
@@ -49,7 +49,7 @@ async function run(flags: DashboardFlags): Promise<void> {
     serveConsole({
       ...{ host: LOOPBACK, port: at, hosts: [], names, connection },
       owner: { codes, connection },
-      onError: error => tell(messageOf(error)),
+      onError: error => printError(messageOf(error)),
     })
   const served = await serve(flags.port ?? USUAL).catch(error => {
     if (flags.port === undefined) return serve(0)
@@ -61,7 +61,7 @@ async function run(flags: DashboardFlags): Promise<void> {
   if (served === undefined)
     throw new CommandError("not-built", "the console's page was not built; `npm run build` builds it")
   show(link(served.port, codes), flags)
-  tell(`The console of ${connection.origin} is served until this ends.`)
+  printError(`The console of ${connection.origin} is served until this ends.`)
   await new Promise<void>(resolve => {
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve())
   })
@@ -86,7 +86,7 @@ function link(at: number, codes: OneTimeCodes): string {
 
 function show(address: string, { open }: DashboardFlags): void {
   print(`${address}\n`)
-  tell("This link signs in once, within two minutes.")
+  printError("This link signs in once, within two minutes.")
   if (!open || process.stdout.isTTY !== true) return
   const opener = process.platform === "darwin" ? "open" : "xdg-open"
   // Other users see arguments, so the browser opens a file that only this user can read and that redirects to the link.

@@ -8,12 +8,12 @@ import { withSession } from "../connect.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
 import { fieldsOf, textsOf } from "../foreign.js"
 import { eventOf } from "../get/watch-event.js"
-import { observationOf, observedList, observedPath, silentNote, tellScope } from "../observed/answers-api.js"
+import { observationOf, observedList, observedPath, printScope, silentNote } from "../observed/answers-api.js"
 import { DECISION_HEAD, decisionRow } from "../observed/decision-text.js"
 import { decisionLine } from "../observed/json.js"
 import { Columns } from "../output/columns.js"
 import type { Session } from "../session.js"
-import { print, tell } from "../terminal.js"
+import { print, printError } from "../terminal.js"
 
 const TRAITS = ["verdict", "workload", "caller", "policy", "path"] as const
 
@@ -74,9 +74,9 @@ async function run(session: Session, flags: Flags): Promise<void> {
   const { items, notes } = await observedList(session, { resource: "decisions", namespace, query })
   const { asked, known } = fieldsOf(notes.proxies)
   if (typeof asked === "number" && typeof known === "number" && asked < known) {
-    tell(`note: ${asked} of ${known} proxies were queried; choose a namespace with -n to query others`)
+    printError(`note: ${asked} of ${known} proxies were queried; choose a namespace with -n to query others`)
   }
-  tellScope({ items }, namespace)
+  printScope({ items }, namespace)
   const oldestFirst = [...items].reverse()
   if (flags.output === "json") for (const decision of oldestFirst) print(decisionLine(decision))
   else if (items.length === 0) print("no decisions found")
@@ -94,7 +94,7 @@ async function follow(
   const columns = new Columns()
   // Printed with the first row, which determines the widths of the columns.
   let head: readonly (readonly string[])[] = [DECISION_HEAD]
-  let unheard = ""
+  let reportedSilent = ""
   for (;;) {
     for await (const line of session.api.lines({ method: "GET", path }, new AbortController().signal)) {
       const { type, object } = eventOf(line)
@@ -104,13 +104,13 @@ async function follow(
         print(output === "json" ? decisionLine(observation) : columns.format([...head, decisionRow(observation)]))
         head = []
       } else if (type === "BOOKMARK") {
-        const said = textsOf(fieldsOf(fieldsOf(object).metadata).annotations)
+        const annotations = textsOf(fieldsOf(fieldsOf(object).metadata).annotations)
         const group = `answers.${session.names.domain}`
-        const left = Number(said[`${group}/left-out`])
-        if (left > 0) tell(`note: ${left} more were left out`)
-        const silent = said[`${group}/silent`] ?? ""
-        if (silent !== unheard && silent !== "") tell(silentNote(silent.split(",")))
-        unheard = silent
+        const left = Number(annotations[`${group}/left-out`])
+        if (left > 0) printError(`note: ${left} more were left out`)
+        const silent = annotations[`${group}/silent`] ?? ""
+        if (silent !== reportedSilent && silent !== "") printError(silentNote(silent.split(",")))
+        reportedSilent = silent
       }
     }
     // A watch ends after a while, and when its control plane stops.

@@ -6,7 +6,7 @@ import { Command } from "commander"
 import { duration, several } from "../../arguments.js"
 import { pathOf } from "../api/path.js"
 import { type AnyObject, kindName, type Resource } from "../catalog/resource.js"
-import { told, withSession } from "../connect.js"
+import { userError, withSession } from "../connect.js"
 import { readManifests } from "../documents/manifests.js"
 import { namespaceOf } from "../documents/one-namespace.js"
 import { readSources } from "../documents/sources.js"
@@ -14,9 +14,9 @@ import { CommandError, EXIT, usageError } from "../exit.js"
 import { type ClusterFlags, dryRunOption, type OutputFormat, outputOption, withClusterFlags } from "../flags.js"
 import { fieldsOf } from "../foreign.js"
 import { isUnknownKind, notFound, unknownKind } from "../lookup/not-found.js"
-import { asked, type Target } from "../lookup/targets.js"
+import { findTargets, type Target } from "../lookup/targets.js"
 import type { Session } from "../session.js"
-import { paintError, print, tell } from "../terminal.js"
+import { paintError, print, printError } from "../terminal.js"
 
 interface Flags extends ClusterFlags {
   readonly filename: readonly string[]
@@ -75,14 +75,14 @@ async function run(session: Session, kind: string | undefined, names: readonly s
     try {
       removed.push(...(await remove(session, target, flags)))
     } catch (error) {
-      const failure = error instanceof ApiError ? told(error, session.origin) : error
+      const failure = error instanceof ApiError ? userError(error, session.origin) : error
       if (!(failure instanceof CommandError) || failure.exitCode === EXIT.unreachable) throw failure
-      tell(`${paintError.red("error:")} ${failure.message}`)
+      printError(`${paintError.red("error:")} ${failure.message}`)
       failed++
     }
   }
   if (flags.wait && flags.dryRun === "none") for (const one of removed) await gone(session, one, flags.timeout)
-  if (targets.length === 0 && !flags.ignoreNotFound) tell("No resources found")
+  if (targets.length === 0 && !flags.ignoreNotFound) printError("No resources found")
   if (failed > 0) process.exitCode = EXIT.failed
 }
 
@@ -97,7 +97,7 @@ async function targetsOf(
     return fromFiles(session, flags)
   }
   if (kind === undefined) throw usageError("say what to remove: `KIND NAME…`, `KIND -l LABELS` or `-f FILE`")
-  const { resources, targets } = await asked(session, [kind, ...names])
+  const { resources, targets } = await findTargets(session, [kind, ...names])
   if (targets.length > 0) {
     if (flags.all || flags.selector !== undefined) throw usageError("either names, or `-l`, or `--all`")
     return targets
@@ -139,7 +139,7 @@ async function remove(session: Session, target: Target, flags: Flags): Promise<r
   const body = { propagationPolicy: "Background", ...(flags.dryRun === "none" ? {} : { dryRun: ["All"] }) }
   try {
     const answer = await session.api.request({ method: "DELETE", path: pathOf(resource, target), body })
-    print(said(target, flags))
+    print(deletionLine(target, flags))
     return [{ ...target, uid: uidOf(answer) }]
   } catch (error) {
     if (isUnknownKind(error)) throw unknownKind(resource, session.names)
@@ -149,7 +149,7 @@ async function remove(session: Session, target: Target, flags: Flags): Promise<r
   }
 }
 
-function said({ resource, name }: Target, { output, dryRun }: Flags): string {
+function deletionLine({ resource, name }: Target, { output, dryRun }: Flags): string {
   if (output === "name") return `${kindName(resource)}/${name}`
   return `${kindName(resource)} "${name}" deleted${DRY_RUN[dryRun]}`
 }

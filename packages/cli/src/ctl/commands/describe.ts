@@ -44,9 +44,9 @@ async function run(word: string, flags: Flags): Promise<void> {
     throw usageError(`name the workload as \`NAME\` or \`NAMESPACE/NAME\`, not \`${word}\``)
   }
   const [namespace, name] = second === undefined ? [flags.namespace, first] : [first, second]
-  const asked = namespace === undefined ? flags : { ...flags, namespace }
-  await withSession(asked, async session => {
-    const description = await describeWorkload(session, name, asked)
+  const scoped = namespace === undefined ? flags : { ...flags, namespace }
+  await withSession(scoped, async session => {
+    const description = await describeWorkload(session, name, scoped)
     const isJson = flags.output === "json"
     print(isJson ? JSON.stringify(workloadJson(description), undefined, 2) : workloadText(description, Date.now()))
   })

@@ -134,16 +134,16 @@ interface Sets {
 async function run(flags: Flags): Promise<void> {
   const { before, after, workloads, mesh, log, proxies } =
     flags.filename.length > 0 ? await againstCluster(flags) : await fromFiles(flags)
-  const tell = noteOnce()
+  const noteNew = noteOnce()
   if (workloads.length === 0) log.skip("no workload was read; name Pods or Deployments with `--workloads`")
   if (before.length + after.length === 0) log.skip("no policy was read")
   for (const policies of [before, after]) {
     logProviders(policies, mesh, log)
     logUndated(policies, workloads, mesh, log)
-    if (proxies !== undefined) logAtGateways(policies, proxies, workloads, mesh, log, tell)
+    if (proxies !== undefined) logAtGateways(policies, proxies, workloads, mesh, log, noteNew)
   }
   if (proxies !== undefined) logChangedTargets(changedPolicies(before, after), proxies, mesh, log)
-  log.limitTo(workloads, mesh.names.rootNamespace, tell)
+  log.limitTo(workloads, mesh.names.rootNamespace, noteNew)
   const unselected = logUnplaced(before, after, workloads, mesh, log)
   const options = {
     limits: limitsOf(flags),

@@ -9,7 +9,7 @@ import { type DataFlags, dataFolder, withDataFlag } from "../../local/record/dat
 import { lockHolder } from "../../local/record/mesh-lock.js"
 import { readRecord, writeRecord } from "../../local/record/mesh-record.js"
 import { CommandError } from "../exit.js"
-import { print, tell } from "../terminal.js"
+import { print, printError } from "../terminal.js"
 
 /** Longer than the supervisor gives its processes. */
 const SUPERVISOR_GRACE_MS = 40_000
@@ -24,10 +24,10 @@ async function run(data: string): Promise<void> {
   const before = readRecord(data)
   const holder = lockHolder(data)
   if (holder !== undefined) {
-    tell(`stopping the mesh of ${data} (pid ${holder.pid})`)
+    printError(`stopping the mesh of ${data} (pid ${holder.pid})`)
     process.kill(holder.pid, "SIGTERM")
     if (!(await waitForEnd(holder, SUPERVISOR_GRACE_MS))) {
-      tell("it does not end by itself; ending it")
+      printError("it does not end by itself; ending it")
       process.kill(holder.pid, "SIGKILL")
       if (!(await waitForEnd(holder, GRACE_MS))) {
         throw new CommandError("process-stuck", `process ${holder.pid} cannot be ended; its machine may need a look`)
@@ -45,7 +45,7 @@ async function run(data: string): Promise<void> {
   }
   const stopped = holder === undefined ? leftovers : (before?.processes ?? [])
   print(`stopped ${stopped.map(({ name }) => name).join(", ") || "the supervisor"}`)
-  tell(`its state is kept in ${data}; start it again with \`merlonctl up\``)
+  printError(`its state is kept in ${data}; start it again with \`merlonctl up\``)
 }
 
 /** Ignores a failure to record the stop, for example on a full disk: the mesh has stopped anyway. */
@@ -53,6 +53,6 @@ function noted(write: () => void): void {
   try {
     write()
   } catch (error) {
-    tell(`note: that it has stopped is not written down: ${describeError(error)}`)
+    printError(`note: that it has stopped is not written down: ${describeError(error)}`)
   }
 }

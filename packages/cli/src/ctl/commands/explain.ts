@@ -4,7 +4,7 @@
 
 import { type ProofWorkload, workloadsCalled } from "@merlon/policy/proof"
 import { type KeySetLookup, parseKeySet } from "@merlon/policy/tokens"
-import { AskedError, type AskedRequest, readCurl, readLogLine } from "@merlon/policy/trial"
+import { type DescribedRequest, RequestDescriptionError, readCurl, readLogLine } from "@merlon/policy/trial"
 import { Command, Option } from "commander"
 import { several, whole } from "../../arguments.js"
 import { inputLines, isComplete } from "../answers/inputs.js"
@@ -137,16 +137,16 @@ async function explain(word: string, flags: Flags): Promise<void> {
   const { policies, workloads, mesh, read } = await questionSource({ ...flags, namespace }, "policies", about)
   const { ports, ...called } = described(workloads)
   const log = flags.log === "-" ? (await standardInput()).trim() : flags.log
-  const asked = await askedOf({ ...flags, ...(log === undefined ? {} : { log }) }, mesh.trustDomain)
-  if (called.gateway?.isWaypoint === false && asked.from !== undefined)
+  const request = await requestFromFlags({ ...flags, ...(log === undefined ? {} : { log }) }, mesh.trustDomain)
+  if (called.gateway?.isWaypoint === false && request.from !== undefined)
     throw usageError(`a gateway sees no identity of the mesh; leave out \`--from\` for \`${word}\``)
   const question = {
     documents: policies,
     workload: called,
     mesh,
-    asked: { ...(ports?.[0] === undefined ? {} : { port: ports[0] }), ...asked },
+    asked: { ...(ports?.[0] === undefined ? {} : { port: ports[0] }), ...request },
     now: Math.floor(Date.now() / 1000),
-    keys: typeof asked.token === "object" ? undefined : await keysOf(flags.jwks),
+    keys: typeof request.token === "object" ? undefined : await keysOf(flags.jwks),
   }
   try {
     const explanation = explanationOf(question)
@@ -160,14 +160,14 @@ async function explain(word: string, flags: Flags): Promise<void> {
     const code = { allow: EXIT.ok, deny: EXIT.found, depends: EXIT.undecided }[explanation.verdict]
     process.exitCode = isComplete(read) ? code : EXIT.undecided
   } catch (error) {
-    throw error instanceof AskedError ? new CommandError("unreadable-file", error.message) : error
+    throw error instanceof RequestDescriptionError ? new CommandError("unreadable-file", error.message) : error
   }
 }
 
-async function askedOf(flags: Flags, trustDomain: string): Promise<AskedRequest> {
+async function requestFromFlags(flags: Flags, trustDomain: string): Promise<DescribedRequest> {
   const { curl, log, from, ip, destinationIp, sni, port, method, path, host, token, tcp } = flags
   const base = curl !== undefined ? await read(readCurl, curl) : log !== undefined ? await read(readLogLine, log) : {}
-  const said = {
+  const fromFlags = {
     from: from === undefined ? undefined : principalOf(from, trustDomain),
     ip,
     destinationIp,
@@ -180,18 +180,18 @@ async function askedOf(flags: Flags, trustDomain: string): Promise<AskedRequest>
   }
   return {
     ...base,
-    ...Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined)),
+    ...Object.fromEntries(Object.entries(fromFlags).filter(([, value]) => value !== undefined)),
     ...(tcp ? { protocol: "tcp" as const } : {}),
     ...(flags.header.length > 0 ? { headers: { ...base.headers, ...headersOf(flags.header) } } : {}),
     ...(flags.claim.length > 0 ? { token: { claims: claimsOf(flags.claim) } } : {}),
   }
 }
 
-async function read(reader: (line: string) => AskedRequest, line: string): Promise<AskedRequest> {
+async function read(reader: (line: string) => DescribedRequest, line: string): Promise<DescribedRequest> {
   try {
     return reader(line === "-" ? (await standardInput()).trim() : line)
   } catch (error) {
-    throw error instanceof AskedError ? usageError(error.message) : error
+    throw error instanceof RequestDescriptionError ? usageError(error.message) : error
   }
 }
 

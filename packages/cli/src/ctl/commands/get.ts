@@ -9,7 +9,7 @@ import type { GetFlags } from "../get/get-flags.js"
 import { getObjects } from "../get/get-objects.js"
 import { getTables } from "../get/get-tables.js"
 import { watchObjects, watchTable } from "../get/watch.js"
-import { asked } from "../lookup/targets.js"
+import { findTargets } from "../lookup/targets.js"
 import type { Session } from "../session.js"
 
 export function getCommand(): Command {
@@ -43,7 +43,7 @@ Examples:
   merlonctl get pods -l app=httpbin -w`
 
 async function run(session: Session, words: readonly string[], flags: GetFlags): Promise<void> {
-  const question = await asked(session, words)
+  const question = await findTargets(session, words)
   if (question.targets.length > 0 && (flags.allNamespaces || flags.selector !== undefined)) {
     throw usageError("a name stands alone: leave out `-A` and `-l`, or the name")
   }

@@ -13,10 +13,10 @@ import { CommandError, EXIT, usageError } from "../exit.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
 import { fieldsOf } from "../foreign.js"
 import { comparedMoments, comparedText, historyText } from "../history/history-text.js"
-import { checkedCertificates, entryName, keptCertificate, writePolicies } from "../history/kept-certificates.js"
-import { observedList, observedPath, tellScope } from "../observed/answers-api.js"
+import { checkedCertificates, entryName, keptCertificate, writePolicies } from "../history/stored-certificates.js"
+import { observedList, observedPath, printScope } from "../observed/answers-api.js"
 import type { Session } from "../session.js"
-import { print, tell } from "../terminal.js"
+import { print, printError } from "../terminal.js"
 
 interface Flags extends ClusterFlags {
   readonly allNamespaces: boolean
@@ -92,9 +92,9 @@ async function run(session: Session, flags: Flags): Promise<void> {
   const wanted = entries.filter(({ time }) => flags.until === undefined || Date.parse(time) <= flags.until)
   if (flags.certificate !== undefined) return writeCertificate(session, wanted, flags.certificate, flags)
   const shown = wanted.slice(-flags.limit)
-  tellScope({ items: shown.map(() => NOTHING) }, namespace)
+  printScope({ items: shown.map(() => NOTHING) }, namespace)
   if (shown.length < wanted.length)
-    tell(`note: ${wanted.length - shown.length} earlier changes are not shown; raise --limit`)
+    printError(`note: ${wanted.length - shown.length} earlier changes are not shown; raise --limit`)
   if (flags.output === "json") print(JSON.stringify(shown, undefined, 2))
   else print(shown.length === 0 ? "no changes found" : historyText(shown))
 }
@@ -123,7 +123,7 @@ async function writeCertificate(
   }
   print(historyText([entry]))
   const folder = policies ?? "FOLDER"
-  tell(`check it with: proof-check ${path} --from ${join(folder, "before")} --to ${join(folder, "after")}`)
+  printError(`check it with: proof-check ${path} --from ${join(folder, "before")} --to ${join(folder, "after")}`)
 }
 
 const NOTHING = { namespace: "", name: "", spec: {} }
@@ -143,11 +143,11 @@ async function listed(session: Session, namespace: string | undefined, since?: n
   if (enabled !== true && items.length === 0) {
     throw new CommandError("no-history", "the control plane keeps no history; start it with `--history-entries 200`")
   }
-  if (enabled !== true) tell("note: the control plane keeps no history any more; these are earlier changes")
+  if (enabled !== true) printError("note: the control plane keeps no history any more; these are earlier changes")
   const read = items.flatMap(({ spec }): HistoryEntry[] => (isEntry(spec) ? [spec] : []))
   const { remainingItemCount: more } = fieldsOf(notes.metadata)
   const isComplete = read.length === items.length && !(typeof more === "number" && more > 0)
-  if (!isComplete) tell("note: not every change could be read; query one namespace with -n")
+  if (!isComplete) printError("note: not every change could be read; query one namespace with -n")
   const entries = [...read].reverse().filter(({ time }) => since === undefined || Date.parse(time) >= since)
   return { entries, isComplete }
 }
@@ -193,7 +193,7 @@ async function verify(session: Session, namespace: string | undefined, flags: Fl
     print(`${of}: ${count} entries from entry ${first} on, ${certificates} certificates, ${verdict}; newest ${newest}`)
     for (const problem of [...broken, ...unrecorded]) print(`  ${problem}`)
   }
-  if (isMissing) tell(`no entry has the digest ${contains}: it was removed, or is older than what is kept`)
+  if (isMissing) printError(`no entry has the digest ${contains}: it was removed, or is older than what is kept`)
   if (isMissing || results.some(({ broken }) => broken.length > 0)) process.exitCode = EXIT.found
   else if (!isComplete || results.some(({ unrecorded }) => unrecorded.length > 0)) process.exitCode = EXIT.undecided
 }

@@ -13,7 +13,7 @@ import { CommandError, EXIT } from "../exit.js"
 import { withMeshFlags } from "../flags.js"
 import { type ImportProof, proofOfImport } from "../import-istio/proof.js"
 import { importIstio } from "../import-istio/translate.js"
-import { paintError, print, tell, visible } from "../terminal.js"
+import { paintError, print, printError, visible } from "../terminal.js"
 
 interface Flags {
   readonly filename: readonly string[]
@@ -61,15 +61,15 @@ async function run(flags: Flags): Promise<void> {
   )
   for (const { about, severity, message } of remarks) {
     const word = severity === "lost" ? paintError.red("lost:") : paintError.yellow("changed:")
-    tell(`${word} ${visible(about)}: ${visible(message)}`)
+    printError(`${word} ${visible(about)}: ${visible(message)}`)
   }
   for (const line of provedLines(
     proofOfImport(documents, { documents: imported }, names, { now: nowSeconds() }),
     names,
   ))
-    tell(visible(line))
+    printError(visible(line))
   const lost = remarks.filter(({ severity }) => severity === "lost").length
-  tell(`${imported.length} documents kept, ${lost} things lost`)
+  printError(`${imported.length} documents kept, ${lost} things lost`)
   if (lost > 0) process.exitCode = EXIT.failed
 }
 

@@ -12,7 +12,7 @@ import { readSources, type SourceText } from "../documents/sources.js"
 import { CommandError } from "../exit.js"
 import { withMeshFlags } from "../flags.js"
 import { fieldsOf, listOf, textOf } from "../foreign.js"
-import { paintError, print, tell, visible } from "../terminal.js"
+import { paintError, print, printError, visible } from "../terminal.js"
 
 interface Flags {
   readonly filename: readonly string[]
@@ -84,7 +84,7 @@ function injected(document: unknown, { name: source }: SourceText, flags: Flags)
   if (outcome === "rejected")
     throw new CommandError("invalid-document", `${label}: no xserver can be injected: ${because}`)
   for (const warning of [...warnings, ...(outcome === "skipped" ? [`not injected: ${because}`] : [])]) {
-    tell(`${paintError.yellow("Warning:")} ${label}: ${warning}`)
+    printError(`${paintError.yellow("Warning:")} ${label}: ${warning}`)
   }
   return object
 }

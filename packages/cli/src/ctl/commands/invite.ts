@@ -8,7 +8,7 @@ import { withSession } from "../connect.js"
 import { CommandError } from "../exit.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
 import type { Session } from "../session.js"
-import { print, tell } from "../terminal.js"
+import { print, printError } from "../terminal.js"
 import type { DeclaredPort } from "../workload/declared-pod.js"
 import { boundToken, checkNamespace, ensurePod, ensureServiceAccount, rootCertificate } from "../workload/enrol.js"
 import { fingerprints, writeInvitation } from "../workload/invitation.js"
@@ -63,10 +63,11 @@ async function invite(session: Session, name: string, flags: InviteFlags): Promi
     throw new CommandError("usage", "an invitation is good for 10m at least and 24h at most")
   await checkNamespace(session, namespace)
   const trustBundle = await rootCertificate(session, namespace)
-  if (await ensureServiceAccount(session, namespace, serviceAccount)) tell(`serviceaccount/${serviceAccount} created`)
+  if (await ensureServiceAccount(session, namespace, serviceAccount))
+    printError(`serviceaccount/${serviceAccount} created`)
   const declaration = { name, namespace, labels: label, ports, serviceAccount }
   const { change, pod } = await ensurePod(session, declaration)
-  tell(`workload/${name} ${change}`)
+  printError(`workload/${name} ${change}`)
   const { token, expires } = await boundToken(
     session,
     pod,
@@ -88,8 +89,8 @@ async function invite(session: Session, name: string, flags: InviteFlags): Promi
       token,
     }),
   )
-  tell(
+  printError(
     `the invitation works once, until ${expires}; on the other machine run \`merlonctl join\`, paste it and press Ctrl-D`,
   )
-  for (const print256 of fingerprints(trustBundle)) tell(`the root's fingerprint is ${print256}`)
+  for (const print256 of fingerprints(trustBundle)) printError(`the root's fingerprint is ${print256}`)
 }

@@ -13,7 +13,7 @@ import { Command, InvalidArgumentError } from "commander"
 import { shellWord } from "../../shell-word.js"
 import { CommandError } from "../exit.js"
 import { readText } from "../read-text.js"
-import { print, tell, visible } from "../terminal.js"
+import { print, printError, visible } from "../terminal.js"
 import { bootstrapText, checkRoom, prepareFolder } from "../workload/bootstrap-files.js"
 import { fingerprints, readInvitation } from "../workload/invitation.js"
 
@@ -51,7 +51,9 @@ async function invitationText(word: string | undefined, { file }: JoinFlags): Pr
   if (file !== undefined && word !== undefined)
     throw new CommandError("usage", "pass the invitation or --file, not both")
   if (file !== undefined || word === undefined || word === "-") return readText(file ?? "-", "the invitation")
-  tell("other users of this machine can see arguments; next time use --file, or pass the invitation on standard input")
+  printError(
+    "other users of this machine can see arguments; next time use --file, or pass the invitation on standard input",
+  )
   return word
 }
 
@@ -87,8 +89,8 @@ async function join(text: string, flags: JoinFlags): Promise<void> {
   const declaration = { name, namespace, serviceAccount, labels: {}, ports: [] }
   writePrivateFile(folder, "bootstrap.yaml", bootstrapText(declaration, place, names))
   print(`joined ${names.mesh} as ${name} in ${namespace}`)
-  for (const root of roots) tell(`the root's fingerprint is ${root}`)
-  tell(`next: \`merlond xserver --bootstrap ${shellWord(joinPath(folder, "bootstrap.yaml"))}\``)
+  for (const root of roots) printError(`the root's fingerprint is ${root}`)
+  printError(`next: \`merlond xserver --bootstrap ${shellWord(joinPath(folder, "bootstrap.yaml"))}\``)
 }
 
 function ip(text: string): string {

@@ -17,7 +17,7 @@ import { keySetText } from "../jwt/key-set-text.js"
 import { makeKey, publicJwk, readKey } from "../jwt/private-key.js"
 import { formatObject } from "../output/objects.js"
 import { readText, standardInput } from "../read-text.js"
-import { print, tell, warn } from "../terminal.js"
+import { print, printError, warn } from "../terminal.js"
 
 export function jwtCommand(): Command {
   return new Command("jwt")
@@ -76,7 +76,7 @@ async function keygen({ alg, kid: asked, out, format, force, output }: KeygenFla
   if (output === "json" || output === "yaml") return print(formatObject(output, { kid, alg, ...files }))
   print(`private key  ${files.privateKey}\nkey set      ${files.jwks}\nkey id       ${kid}`)
   const withKid = format === "pem" && asked !== undefined ? ` --kid ${kid}` : ""
-  tell(`next: \`merlonctl jwt mint --key ${files.privateKey}${withKid} --iss ISSUER --sub SUBJECT\``)
+  printError(`next: \`merlonctl jwt mint --key ${files.privateKey}${withKid} --iss ISSUER --sub SUBJECT\``)
 }
 
 /** Writes a file that others can never read, not even for a moment. */
@@ -186,8 +186,9 @@ async function inspectToken(argument: string, flags: InspectFlags): Promise<void
   const keySet = flags.jwks === undefined ? undefined : readKeySet(await keySetText(flags.jwks), flags.jwks)
   const expected = { keySet, audiences: flags.aud, ...(flags.iss === undefined ? {} : { issuer: flags.iss }) }
   const inspection = inspect(token, expected, meshNames(flags), now)
-  const { outcome, ...said } = inspection
-  if (flags.output === "json" || flags.output === "yaml") print(formatObject(flags.output, { ...said, ...outcome }))
+  const { outcome, ...inspected } = inspection
+  if (flags.output === "json" || flags.output === "yaml")
+    print(formatObject(flags.output, { ...inspected, ...outcome }))
   else print(formatInspection(inspection, now))
   if (outcome.verdict === "rejected") process.exitCode = EXIT.failed
 }

@@ -5,7 +5,7 @@ import { Command, Option } from "commander"
 import { withSession } from "../connect.js"
 import { CommandError, EXIT } from "../exit.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
-import { gapsIn, type Observation, observedList, tellScope } from "../observed/answers-api.js"
+import { gapsIn, type Observation, observedList, printScope } from "../observed/answers-api.js"
 import { readinessJson } from "../observed/json.js"
 import { readinessText } from "../observed/tables.js"
 import { print } from "../terminal.js"
@@ -58,7 +58,7 @@ async function run(
     const known = items.map(({ name }) => name).join(", ")
     throw new CommandError("not-found", `no workload \`${workload}\` takes calls there; there is ${known || "none"}`)
   }
-  tellScope(list, namespace)
+  printScope(list, namespace)
   const skipped = gapsIn(list, namespace, "workload that takes calls")
   print(flags.output === "json" ? readinessJson(list.items, skipped) : readinessText(list, Date.now(), skipped))
   process.exitCode = exitCodeFor(list.items, skipped)

@@ -5,7 +5,7 @@ import { Command, Option } from "commander"
 import { withSession } from "../connect.js"
 import { EXIT } from "../exit.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
-import { gapsIn, observedList, tellScope } from "../observed/answers-api.js"
+import { gapsIn, observedList, printScope } from "../observed/answers-api.js"
 import { proxiesJson } from "../observed/json.js"
 import { isUpToDate, proxiesText } from "../observed/tables.js"
 import { print } from "../terminal.js"
@@ -44,7 +44,7 @@ async function run(session: Parameters<typeof observedList>[0], flags: Flags): P
     namespace,
     query: new URLSearchParams({ limit: "5000" }),
   })
-  tellScope(list, namespace)
+  printScope(list, namespace)
   const skipped = gapsIn(list, namespace, "connected proxy")
   print(flags.output === "json" ? proxiesJson(list.items, skipped) : proxiesText(list, Date.now(), skipped))
   if (!list.items.every(isUpToDate)) process.exitCode = EXIT.found

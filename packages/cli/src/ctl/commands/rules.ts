@@ -5,7 +5,7 @@ import { Command, Option } from "commander"
 import { withSession } from "../connect.js"
 import { EXIT } from "../exit.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
-import { observedList, tellScope } from "../observed/answers-api.js"
+import { observedList, printScope } from "../observed/answers-api.js"
 import { rulesJson } from "../observed/json.js"
 import { rulesText } from "../observed/tables.js"
 import { print } from "../terminal.js"
@@ -43,7 +43,7 @@ async function run(session: Parameters<typeof observedList>[0], flags: Flags): P
     ...(flags.unusedFor === undefined ? {} : { unusedFor: flags.unusedFor }),
   })
   const list = await observedList(session, { resource: "rules", namespace, query })
-  tellScope(list, namespace)
+  printScope(list, namespace)
   print(flags.output === "json" ? rulesJson(list.items) : rulesText(list, Date.now()))
   if (flags.unusedFor !== undefined && list.items.length > 0) process.exitCode = EXIT.found
 }

@@ -10,7 +10,7 @@ import { awaitRun } from "../../local/runs/await-run.js"
 import { checkRunName, runSpec } from "../../local/runs/run-request.js"
 import { changeRuns, digestOf, type RunProbe, type RunSpec, serviceOf, withRun } from "../../local/runs/run-spec.js"
 import { CommandError } from "../exit.js"
-import { print, tell, visibleLines } from "../terminal.js"
+import { print, printError, visibleLines } from "../terminal.js"
 import { labels, PROTOCOLS } from "../workload/parse-flags.js"
 
 interface RunFlags extends DataFlags {
@@ -86,7 +86,7 @@ async function run(name: string, command: readonly string[], flags: RunFlags): P
     env: { PATH: process.env.PATH ?? "", ...variables(env) },
   })
   await changeRuns(data, runs => withRun(runs, spec))
-  tell(`starting ${name} in ${spec.namespace}`)
+  printError(`starting ${name} in ${spec.namespace}`)
   const { phase: outcome, why } = await awaitRun(data, spec)
   if (outcome === "failed") {
     // A run that failed is removed, so that the next start does not retry it.

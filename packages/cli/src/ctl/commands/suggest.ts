@@ -59,9 +59,9 @@ async function run(word: string | undefined, flags: Flags): Promise<void> {
     word === undefined ? among : [workloadNamed(word, among, flags.namespace)]
   const about = word === undefined ? undefined : named
   const { policies, workloads, mesh, read } = await questionSource(flags, "workloads", about)
-  const asked = named(workloads)
-  const names = new Set(asked.map(lastingName))
-  const calls = (await callsOf(flags, mesh, word === undefined ? [] : asked)).filter(({ workload }) =>
+  const chosen = named(workloads)
+  const names = new Set(chosen.map(lastingName))
+  const calls = (await callsOf(flags, mesh, word === undefined ? [] : chosen)).filter(({ workload }) =>
     names.has(workload),
   )
   const certificate = certificateFile(flags.certificate)

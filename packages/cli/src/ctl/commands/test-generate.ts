@@ -11,7 +11,7 @@ import { note, noteOnce } from "../answers/question-source.js"
 import { CommandError, EXIT } from "../exit.js"
 import { withPolicyMeshFlags } from "../flags.js"
 import { findTests } from "../policy-tests/find-tests.js"
-import { print, tell } from "../terminal.js"
+import { print, printError } from "../terminal.js"
 
 interface Flags extends MeshSettings {
   readonly write: boolean
@@ -63,9 +63,9 @@ async function run(paths: readonly string[], flags: Flags): Promise<void> {
   const skipped = log.of(0, 0)
   for (const what of skipped.skipped) note(`skipped: ${what}`)
   if (covered.length === 0 || !isComplete(skipped)) process.exitCode = EXIT.undecided
-  if (covered.length === 0) tell(`no policy test is found in ${paths.join(", ")}`)
+  if (covered.length === 0) printError(`no policy test is found in ${paths.join(", ")}`)
   else if (made.size === 0)
-    tell("nothing is missing: every region of the decision is touched by some case, or cannot be")
+    printError("nothing is missing: every region of the decision is touched by some case, or cannot be")
   for (const [target, texts] of made) {
     if (flags.write) await writeNew(target, texts.join("---\n"))
     else print(`# ${target}\n${texts.join("---\n")}`.trimEnd())

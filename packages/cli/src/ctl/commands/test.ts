@@ -15,7 +15,7 @@ import { withPolicyMeshFlags } from "../flags.js"
 import { findTests } from "../policy-tests/find-tests.js"
 import { type FileRun, isPassed, testJunit, testReport, testText } from "../policy-tests/report.js"
 import { WatchedFolders } from "../policy-tests/watched-folders.js"
-import { print, tell } from "../terminal.js"
+import { print, printError } from "../terminal.js"
 import { testGenerateCommand } from "./test-generate.js"
 
 interface Flags extends MeshSettings {
@@ -114,10 +114,10 @@ async function keepRunning(paths: readonly string[], flags: Flags): Promise<void
       return
     }
     running = once(paths, flags, sources => folders.add(sources))
-      .catch((error: unknown) => tell(messageOf(error)))
+      .catch((error: unknown) => printError(messageOf(error)))
       .finally(() => {
         running = undefined
-        tell("waiting for changes")
+        printError("waiting for changes")
         if (again) {
           again = false
           start()

@@ -61,9 +61,9 @@ it("removes the authorizer from any namespace", async () => {
   const foreign = { ...DEPLOYMENT, metadata: { name: "merlon-authorizer-of-mine", namespace: "edge" } }
   writeFileSync(file, [...spaces, ...authorizer, foreign].map(object => JSON.stringify(object)).join("\n---\n"))
   await printed("apply", "-f", file)
-  const said = await printed("uninstall", "--keep-namespace")
+  const result = await printed("uninstall", "--keep-namespace")
   for (const kind of ["deployment.apps", "service", "serviceaccount"])
-    expect(said).toContain(`${kind}/merlon-authorizer deleted`)
-  expect(said).not.toContain("of-mine")
+    expect(result).toContain(`${kind}/merlon-authorizer deleted`)
+  expect(result).not.toContain("of-mine")
   expect(await printed("get", "deployments", "-n", "edge")).toContain("merlon-authorizer-of-mine")
 })

@@ -12,7 +12,7 @@ import { counted } from "../../local/counted.js"
 import type { LayoutRequest } from "../../local/layout/layout.js"
 import { SERVICES } from "../../local/layout/samples.js"
 import { LocalMesh } from "../../local/local-mesh.js"
-import { isSupervised, startDetached, tellParent } from "../../local/processes/detach.js"
+import { isSupervised, reportToParent, startDetached } from "../../local/processes/detach.js"
 import { findPrograms, type Programs } from "../../local/processes/programs.js"
 import { consoleProgress, type Progress } from "../../local/progress.js"
 import { type DataFlags, dataFolder, withDataFlag } from "../../local/record/data-folder.js"
@@ -27,7 +27,7 @@ import { typedName } from "../../local/typed-name.js"
 import { upArguments } from "../../local/up-arguments.js"
 import { CommandError } from "../exit.js"
 import { withMeshFlags } from "../flags.js"
-import { print, tell } from "../terminal.js"
+import { print, printError } from "../terminal.js"
 
 export interface UpFlags extends DataFlags, LayoutRequest {
   readonly mesh: string
@@ -118,13 +118,13 @@ async function run(given: UpFlags, command: Command): Promise<void> {
   if (file !== undefined) await finish(file, data, programs)
   const record = readRecord(data)
   if (record !== undefined) showSummary(record, data, programs, began)
-  tell(`It runs in the background; \`${typed(programs)} down\` stops it.`)
+  printError(`It runs in the background; \`${typed(programs)} down\` stops it.`)
 }
 
 /** Does what the file contains beyond the start: waits for its programs, then applies its documents. */
 async function finish({ runs, apply }: MeshFile, data: string, programs: Programs): Promise<void> {
   const outcomes = await Promise.all(runs.map(async spec => ({ spec, ...(await awaitRun(data, spec)) })))
-  for (const { key, phase } of outcomes) if (phase === "ready") tell(`${key} ready`)
+  for (const { key, phase } of outcomes) if (phase === "ready") printError(`${key} ready`)
   const failed = outcomes.filter(({ phase }) => phase === "failed")
   if (failed.length > 0)
     throw new CommandError(
@@ -163,7 +163,7 @@ async function stand(flags: UpFlags, data: string, programs: Programs, file?: Me
     progress.end()
     if (file !== undefined) await finish(file, data, programs)
     showSummary(record, data, programs, began)
-    tell("Ctrl-C stops everything.")
+    printError("Ctrl-C stops everything.")
   } catch (error) {
     progress.end()
     if (!stopping()) throw error
@@ -175,16 +175,16 @@ async function supervise(flags: UpFlags, data: string, programs: Programs): Prom
   const written = consoleProgress()
   const progress: Progress = event => {
     written(event)
-    void tellParent(event.kind, event.text)
+    void reportToParent(event.kind, event.text)
   }
   try {
     const mesh = new LocalMesh({ ...flags, data, programs, progress })
     stopOnSignals(mesh, progress)
     await mesh.start()
-    await tellParent("ready", "")
+    await reportToParent("ready", "")
     if (process.connected) process.disconnect()
   } catch (error) {
-    await tellParent("failed", describeError(error))
+    await reportToParent("failed", describeError(error))
     if (process.connected) process.disconnect()
     throw error
   }
@@ -220,7 +220,7 @@ function stopOnSignals(mesh: LocalMesh, progress: Progress): () => boolean {
 
 function showSummary(record: MeshRecord, data: string, programs: Programs, began: number): void {
   const seconds = Math.round((Date.now() - began) / 100) / 10
-  tell(`${record.mesh} is up after ${seconds} s.`)
+  printError(`${record.mesh} is up after ${seconds} s.`)
   print(summaryText(record, { data, cwd: process.cwd(), merlonctl: typed(programs), samples: programs.samples }))
 }
 

@@ -11,7 +11,7 @@ import { type ClusterFlags, withClusterFlags } from "../flags.js"
 import { fieldsOf, textOf } from "../foreign.js"
 import { observedList } from "../observed/answers-api.js"
 import type { Session } from "../session.js"
-import { print, tell, visible } from "../terminal.js"
+import { print, printError, visible } from "../terminal.js"
 
 interface Flags extends ClusterFlags {
   readonly client: boolean
@@ -57,7 +57,7 @@ async function served(flags: Flags): Promise<Omit<Versions, "client" | "node" | 
     })
   } catch (error) {
     if (!(error instanceof CommandError)) throw error
-    tell(`note: ${visible(error.message)}`)
+    printError(`note: ${visible(error.message)}`)
     return {}
   }
 }
@@ -74,7 +74,7 @@ async function ofMesh(session: Session): Promise<Pick<Versions, "controlPlane" |
     return { controlPlane: textOf(fieldsOf(notes.controlPlane).version) ?? UNKNOWN, proxies }
   } catch (error) {
     if (!(error instanceof CommandError) && !(error instanceof ApiError)) throw error
-    tell(`note: the control plane does not respond: ${visible(error.message)}`)
+    printError(`note: the control plane does not respond: ${visible(error.message)}`)
     return {}
   }
 }

@@ -12,7 +12,7 @@ import { CommandError, usageError } from "../exit.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
 import { fieldsOf, listOf, textOf } from "../foreign.js"
 import { isUnknownKind, unknownKind } from "../lookup/not-found.js"
-import { asked, type Target } from "../lookup/targets.js"
+import { findTargets, type Target } from "../lookup/targets.js"
 import type { Session } from "../session.js"
 import { print, visible } from "../terminal.js"
 
@@ -44,7 +44,7 @@ Examples:
   merlonctl wait ap/readers -n foo --for delete --timeout 1m`
 
 async function run(session: Session, words: readonly string[], flags: Flags): Promise<void> {
-  const { targets } = await asked(session, words)
+  const { targets } = await findTargets(session, words)
   if (targets.length === 0) throw usageError("name what to wait for: `KIND/NAME`, or `KIND NAME…`")
   const goal = goalOf(flags.for)
   for (const target of targets) {
@@ -82,14 +82,14 @@ async function fulfilled(session: Session, target: Target, goal: Goal, timeoutMs
           awaitReady(session, writtenOf(target.resource, object), Math.max(0, end - Date.now())),
         )
       }
-      const said = conditionOf(object, goal.type)
-      if (said?.status === goal.status && said.isCurrent) {
-        return said.message === "" ? `${goal.type} is ${said.status}` : said.message
+      const condition = conditionOf(object, goal.type)
+      if (condition?.status === goal.status && condition.isCurrent) {
+        return condition.message === "" ? `${goal.type} is ${condition.status}` : condition.message
       }
       last =
-        said === undefined
+        condition === undefined
           ? `it has no condition \`${goal.type}\``
-          : `\`${goal.type}\` is ${said.status}${said.isCurrent ? "" : " of what was stored before"}: ${said.message}`
+          : `\`${goal.type}\` is ${condition.status}${condition.isCurrent ? "" : " of what was stored before"}: ${condition.message}`
     }
     if (Date.now() > end)
       throw new CommandError("not-ready", `${label}: timed out after ${timeoutMs / 1000} s: ${last}`)
@@ -117,14 +117,14 @@ async function existing(session: Session, { resource }: Target, path: string): P
   }
 }
 
-interface Said {
+interface CurrentCondition {
   readonly status: string
   readonly message: string
   /** False if the condition is about an earlier generation of the object. */
   readonly isCurrent: boolean
 }
 
-function conditionOf({ metadata, status: own }: AnyObject, wanted: string): Said | undefined {
+function conditionOf({ metadata, status: own }: AnyObject, wanted: string): CurrentCondition | undefined {
   const { conditions, observedGeneration: seen } = fieldsOf(own)
   for (const condition of listOf(conditions)) {
     const { type, status, message, observedGeneration = seen } = fieldsOf(condition)

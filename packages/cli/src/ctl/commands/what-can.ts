@@ -41,7 +41,7 @@ async function run(word: string, flags: Flags): Promise<void> {
   const { policies, workloads, mesh, read } = await questionSource(flags)
   const principal = principalOf(word, mesh.trustDomain)
   const selection = new DocumentsByNamespace(policies, mesh)
-  const asked = { from: [{ source: { principals: [principal] } }] }
+  const caller = { from: [{ source: { principals: [principal] } }] }
   const certificate = certificateFile(flags.certificate)
   const options = {
     limits: limitsOf(flags),
@@ -55,7 +55,7 @@ async function run(word: string, flags: Flags): Promise<void> {
     .filter(({ namespace }) => near(namespace))
     .map(workload => ({
       workload,
-      reach: reachOf(selection.selected(workload).documents, workload, mesh, asked, options),
+      reach: reachOf(selection.selected(workload).documents, workload, mesh, caller, options),
     }))
   if (flags.output === "json") print(JSON.stringify(reachJson(reached, { workloads, mesh, read }), undefined, 2))
   else print(reachText(reached, "requests", `${principal} reaches nothing`, read))

@@ -54,7 +54,7 @@ async function run(word: string, flags: Flags): Promise<void> {
     ...(hosts.length > 0 ? { hosts } : {}),
     ...(port === undefined ? {} : { ports: [String(port)] }),
   }
-  const asked = Object.keys(operation).length === 0 ? {} : { to: [{ operation }] }
+  const request = Object.keys(operation).length === 0 ? {} : { to: [{ operation }] }
   const { documents } = new DocumentsByNamespace(policies, mesh).selected(workload)
   const certificate = certificateFile(flags.certificate)
   const options = {
@@ -63,7 +63,7 @@ async function run(word: string, flags: Flags): Promise<void> {
     callers: callersAmong(workloads, mesh),
     reaches: certificate?.certificate,
   }
-  const reached = [{ workload, reach: reachOf(documents, workload, mesh, asked, options) }]
+  const reached = [{ workload, reach: reachOf(documents, workload, mesh, request, options) }]
   if (flags.output === "json") print(JSON.stringify(reachJson(reached, { workloads, mesh, read }), undefined, 2))
   else print(reachText(reached, "callers", "no caller can", read))
   certificate?.finish([policies], mesh, read)

@@ -15,7 +15,7 @@ import { Columns } from "../output/columns.js"
 import { formatObject, formatObjects, withoutManagedFields } from "../output/objects.js"
 import { readText } from "../read-text.js"
 import type { Session } from "../session.js"
-import { paint, print, tell, visible } from "../terminal.js"
+import { paint, print, printError, visible } from "../terminal.js"
 import { age } from "../workload/age.js"
 import { bootstrapText, type ProxyPlace, prepareFolder, writeBootstrap } from "../workload/bootstrap-files.js"
 import { type DeclaredPort, type DeclaredWorkload, isDeclared, readDeclared } from "../workload/declared-pod.js"
@@ -97,7 +97,8 @@ async function add(session: Session, name: string, flags: AddFlags): Promise<voi
       : await readText(flags.trustBundle, "the root certificates")
   const folder = flags.out ?? name
   prepareFolder(folder)
-  if (await ensureServiceAccount(session, namespace, serviceAccount)) tell(`serviceaccount/${serviceAccount} created`)
+  if (await ensureServiceAccount(session, namespace, serviceAccount))
+    printError(`serviceaccount/${serviceAccount} created`)
   const { change, pod } = await ensurePod(session, declaration)
   const { token, expires } = await boundToken(session, pod, declaration, Math.floor(ttl / 1000))
   const place = ownPlace(flags, textOf(pod.metadata.uid) ?? name)
@@ -107,9 +108,9 @@ async function add(session: Session, name: string, flags: AddFlags): Promise<voi
     return print(formatObject(flags.output, { name, namespace, change, bootstrap: file, tokenExpires: expires }))
   }
   print(`workload/${name} ${change}`)
-  tell(`the token is good until ${expires}; the same command makes a new one`)
-  if (flags.port.length === 0) tell("no `--port` was given: nothing of it can be called")
-  tell(`next: \`merlond xserver --bootstrap ${file}\``)
+  printError(`the token is good until ${expires}; the same command makes a new one`)
+  if (flags.port.length === 0) printError("no `--port` was given: nothing of it can be called")
+  printError(`next: \`merlond xserver --bootstrap ${file}\``)
 }
 
 interface ListFlags extends ClusterFlags {
@@ -139,7 +140,7 @@ async function list(session: Session, flags: ListFlags): Promise<void> {
     return print(formatObjects(flags.output, pods.map(withoutManagedFields), false))
   }
   if (pods.length === 0) {
-    tell(namespace === undefined ? "No workloads declared" : `No workloads declared in ${namespace} namespace.`)
+    printError(namespace === undefined ? "No workloads declared" : `No workloads declared in ${namespace} namespace.`)
   } else if (flags.output === "name") print(pods.map(({ metadata }) => `pod/${metadata.name}\n`).join(""))
   else
     print(

@@ -13,12 +13,12 @@ export function namespaceOf(
 ): string | undefined {
   if (!namespaced) return undefined
   const { askedNamespace } = session
-  const said = metadata.namespace
-  if (said !== undefined && askedNamespace !== undefined && said !== askedNamespace) {
+  const ownNamespace = metadata.namespace
+  if (ownNamespace !== undefined && askedNamespace !== undefined && ownNamespace !== askedNamespace) {
     throw new CommandError(
       "usage",
-      `${kind} \`${metadata.name}\` says namespace \`${said}\`, \`-n\` says \`${askedNamespace}\`; leave one of them out`,
+      `${kind} \`${metadata.name}\` says namespace \`${ownNamespace}\`, \`-n\` says \`${askedNamespace}\`; leave one of them out`,
     )
   }
-  return said ?? session.namespace
+  return ownNamespace ?? session.namespace
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { meshConfig } from "@merlon/policy/mesh"
 import { type PolicyDocument, readDocuments } from "@merlon/policy/resources"
-import type { AskedRequest } from "@merlon/policy/trial"
+import type { DescribedRequest } from "@merlon/policy/trial"
 import { expect, it, test } from "vitest"
 import { explanationOf } from "./explanation.js"
 import { explanationText } from "./format.js"
@@ -37,10 +37,10 @@ spec: { enforcement: Shadow, rules: [{}] }
 const documents = readDocuments(POLICIES, mesh.names).flatMap(({ document }): readonly PolicyDocument[] =>
   document ? [document] : [],
 )
-const explain = (asked: AskedRequest) => explanationOf({ documents, workload, mesh, asked, now: NOW })
+const explain = (asked: DescribedRequest) => explanationOf({ documents, workload, mesh, asked, now: NOW })
 const from = "cluster.local/ns/team/sa/a"
 
-const CASES: readonly (readonly [string, AskedRequest])[] = [
+const CASES: readonly (readonly [string, DescribedRequest])[] = [
   ["allowed", { from, path: "/items/1" }],
   ["two-fields-away", { from, path: "/other", method: "PUT" }],
   ["denied", { from, path: "/items/../admin/x" }],

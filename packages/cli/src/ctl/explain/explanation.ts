@@ -8,7 +8,7 @@ import type { Workload } from "@merlon/policy/selection"
 import type { KeySetLookup } from "@merlon/policy/tokens"
 import {
   type AnswerSummary,
-  type AskedRequest,
+  type DescribedRequest,
   type PolicyEdit,
   smallestChange,
   summaryOf,
@@ -26,7 +26,7 @@ export interface Question {
   readonly documents: readonly PolicyDocument[]
   readonly workload: Workload
   readonly mesh: MeshConfig
-  readonly asked: AskedRequest
+  readonly asked: DescribedRequest
   readonly now: number
   readonly keys?: KeySetLookup | undefined
 }
@@ -47,7 +47,7 @@ export function explanationOf(question: Question): Explanation {
 }
 
 /** The token of an explicit Authorization header. */
-function bearerOf({ headers = {} }: AskedRequest): string | undefined {
+function bearerOf({ headers = {} }: DescribedRequest): string | undefined {
   const line = Object.entries(headers).find(([name]) => name.toLowerCase() === "authorization")?.[1]
   const value = typeof line === "string" ? line : line?.[0]
   return value?.replace(/^bearer\s+/i, "")

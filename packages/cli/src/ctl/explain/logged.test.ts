@@ -40,9 +40,9 @@ it.each([
   ["the same rule denies it", envoys("ns[a]-policy[b]-rule[0]"), by("ns[a]-policy[b]-rule[0]"), undefined],
   ["no rule allows it there either", envoys("none"), by(undefined), undefined],
 ])("a line of Envoy is compared by its rule if %s", (_, text, explanation, words) => {
-  const said = unlikeLog(text, explanation)
-  if (words === undefined) expect(said).toBeUndefined()
-  else expect(said).toContain(`the proxy denied it with 403${words}`)
+  const result = unlikeLog(text, explanation)
+  if (words === undefined) expect(result).toBeUndefined()
+  else expect(result).toContain(`the proxy denied it with 403${words}`)
 })
 
 it.each([

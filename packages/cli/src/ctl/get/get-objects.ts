@@ -3,14 +3,14 @@
 
 import { type AnyObject, kindName, type Resource } from "../catalog/resource.js"
 import { ofServed } from "../lookup/not-found.js"
-import type { Asked } from "../lookup/targets.js"
+import type { Targets } from "../lookup/targets.js"
 import { formatObjects, withoutManagedFields } from "../output/objects.js"
 import type { Session } from "../session.js"
 import { print } from "../terminal.js"
 import type { GetFlags } from "./get-flags.js"
 import { listObjects, oneDocument } from "./read-list.js"
 
-export async function getObjects(session: Session, { resources, targets }: Asked, flags: GetFlags): Promise<void> {
+export async function getObjects(session: Session, { resources, targets }: Targets, flags: GetFlags): Promise<void> {
   const found: { readonly resource: Resource; readonly object: AnyObject }[] = []
   for (const target of targets) {
     const object = await oneDocument(session, target, flags)

@@ -4,11 +4,11 @@
 import { kindName, type Resource } from "../catalog/resource.js"
 import { CommandError, EXIT } from "../exit.js"
 import { ofServed } from "../lookup/not-found.js"
-import type { Asked } from "../lookup/targets.js"
+import type { Targets } from "../lookup/targets.js"
 import { Columns } from "../output/columns.js"
 import { headerOf, rowOf, type Table, type TableView } from "../output/table.js"
 import type { Session } from "../session.js"
-import { paint, paintError, print, tell } from "../terminal.js"
+import { paint, paintError, print, printError } from "../terminal.js"
 import type { GetFlags } from "./get-flags.js"
 import { listTable, oneTable } from "./read-list.js"
 
@@ -17,7 +17,7 @@ interface Shown {
   readonly table: Table
 }
 
-export async function getTables(session: Session, { resources, targets }: Asked, flags: GetFlags): Promise<void> {
+export async function getTables(session: Session, { resources, targets }: Targets, flags: GetFlags): Promise<void> {
   const shown: Shown[] = []
   if (targets.length > 0) {
     for (const target of targets) {
@@ -26,7 +26,7 @@ export async function getTables(session: Session, { resources, targets }: Asked,
         if (table !== undefined) shown.push({ resource: target.resource, table })
       } catch (error) {
         if (!(error instanceof CommandError) || targets.length === 1) throw error
-        tell(`${paintError.red("error:")} ${error.message}`)
+        printError(`${paintError.red("error:")} ${error.message}`)
         process.exitCode = EXIT.failed
       }
     }
@@ -38,7 +38,8 @@ export async function getTables(session: Session, { resources, targets }: Asked,
     shown.push(...(await tables))
   }
   const filled = joined(shown).filter(({ table }) => table.rows.length > 0)
-  if (filled.length === 0 && targets.length === 0 && !flags.ignoreNotFound) tell(nothing(session, resources, flags))
+  if (filled.length === 0 && targets.length === 0 && !flags.ignoreNotFound)
+    printError(nothing(session, resources, flags))
   const kinds = new Set([...resources, ...targets.map(({ resource }) => resource)].map(kindName)).size
   if (filled.length === 0) return
   print(filled.map(({ resource, table }) => formatTable(table, viewOf(resource, flags, kinds > 1), flags)).join("\n"))

@@ -12,8 +12,8 @@ export interface Event {
 }
 
 export function eventOf(line: string): Event {
-  const { type: said, object } = fieldsOf(parsed(line))
-  const type = TYPES.find(one => one === said)
+  const { type: eventType, object } = fieldsOf(parsed(line))
+  const type = TYPES.find(one => one === eventType)
   if (type === undefined) {
     throw ApiError.unanswered(
       "api-bad-response",

@@ -7,7 +7,7 @@ import { pathOf } from "../api/path.js"
 import { type AnyObject, kindName, type Resource } from "../catalog/resource.js"
 import { usageError } from "../exit.js"
 import { fieldsOf, textOf } from "../foreign.js"
-import type { Asked } from "../lookup/targets.js"
+import type { Targets } from "../lookup/targets.js"
 import { Columns } from "../output/columns.js"
 import { formatObject, withoutManagedFields } from "../output/objects.js"
 import { readTable, rowOf, TABLE_ACCEPT, type Table } from "../output/table.js"
@@ -20,8 +20,8 @@ import { eventOf } from "./watch-event.js"
 
 const PAUSE_MS = 1_000
 
-export async function watchTable(session: Session, asked: Asked, flags: GetFlags): Promise<void> {
-  const { resource, narrowed } = oneKind(session, asked, flags)
+export async function watchTable(session: Session, chosen: Targets, flags: GetFlags): Promise<void> {
+  const { resource, narrowed } = oneKind(session, chosen, flags)
   const view = viewOf(resource, narrowed, false)
   const columns = new Columns()
   let columnsOf: Pick<Table, "columns"> = { columns: [] }
@@ -48,8 +48,8 @@ export async function watchTable(session: Session, asked: Asked, flags: GetFlags
   })
 }
 
-export async function watchObjects(session: Session, asked: Asked, flags: GetFlags): Promise<void> {
-  const { resource, narrowed } = oneKind(session, asked, flags)
+export async function watchObjects(session: Session, chosen: Targets, flags: GetFlags): Promise<void> {
+  const { resource, narrowed } = oneKind(session, chosen, flags)
   const show = (object: AnyObject): void => {
     const plain = flags.showManagedFields ? object : withoutManagedFields(object)
     if (flags.output === "yaml") print(`---\n${formatObject("yaml", plain)}`)
@@ -110,7 +110,7 @@ function versionOf(object: unknown): string | undefined {
 }
 
 /** A watch has one kind. A name is a field selector. */
-function oneKind(session: Session, { resources, targets }: Asked, flags: GetFlags) {
+function oneKind(session: Session, { resources, targets }: Targets, flags: GetFlags) {
   const [target, secondTarget] = targets
   const [resource, secondResource] = target === undefined ? resources : [target.resource]
   if (resource === undefined || secondResource !== undefined || secondTarget !== undefined) {

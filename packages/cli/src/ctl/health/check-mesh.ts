@@ -23,27 +23,32 @@ export async function checkMesh(session: Session): Promise<readonly Checked[]> {
   const server: Checked = {
     what: "server",
     verdict: "well",
-    told: `${textOf(version.gitVersion) ?? "of unknown version"} at ${session.origin}`,
+    detail: `${textOf(version.gitVersion) ?? "of unknown version"} at ${session.origin}`,
   }
   return [
     server,
-    ...(await asked("kinds", () => kinds(session))),
-    ...(await asked("admission", () => admission(session))),
-    ...(await asked("policies", () => conditions(session))),
-    ...(await asked("proxies", () => checkProxies(session))),
-    ...(await asked("pods", () => checkPods(session))),
+    ...(await checked("kinds", () => kinds(session))),
+    ...(await checked("admission", () => admission(session))),
+    ...(await checked("policies", () => conditions(session))),
+    ...(await checked("proxies", () => checkProxies(session))),
+    ...(await checked("pods", () => checkPods(session))),
   ]
 }
 
-async function asked(what: Checked["what"], ask: () => Promise<readonly Checked[]>): Promise<readonly Checked[]> {
+async function checked(what: Checked["what"], ask: () => Promise<readonly Checked[]>): Promise<readonly Checked[]> {
   try {
     return await ask()
   } catch (error) {
     if (error instanceof ApiError && error.code === 0) throw error
-    const told = `cannot check: ${messageOf(error)}`
-    if (!(error instanceof ApiError) || error.code !== 403) return [{ what, verdict: "wrong", told }]
+    const detail = `cannot check: ${messageOf(error)}`
+    if (!(error instanceof ApiError) || error.code !== 403) return [{ what, verdict: "wrong", detail }]
     return [
-      { what, verdict: "unknown", told, next: "ask for that permission, or ask someone who has it to run the check" },
+      {
+        what,
+        verdict: "unknown",
+        detail,
+        next: "ask for that permission, or ask someone who has it to run the check",
+      },
     ]
   }
 }
@@ -61,12 +66,12 @@ async function kinds(session: Session): Promise<readonly Checked[]> {
     }
   }
   const missing = all.filter(resource => !served.has(`${apiVersionOf(resource)}/${resource.plural}`)).map(pluralName)
-  if (missing.length === 0) return [{ what: "kinds", verdict: "well", told: `all ${all.length} are served` }]
+  if (missing.length === 0) return [{ what: "kinds", verdict: "well", detail: `all ${all.length} are served` }]
   const next =
     missing.length === all.length
       ? "`merlonctl install` puts the mesh into the cluster"
       : "`merlonctl upgrade` adds them"
-  return [{ what: "kinds", verdict: "wrong", told: `not served: ${missing.join(", ")}`, next }]
+  return [{ what: "kinds", verdict: "wrong", detail: `not served: ${missing.join(", ")}`, next }]
 }
 
 const WEBHOOKS: Resource = {
@@ -89,12 +94,12 @@ async function admission(session: Session): Promise<readonly Checked[]> {
     ),
   )
   if (groups.includes(session.names.securityGroup))
-    return [{ what: "admission", verdict: "well", told: "policies are checked before they are stored" }]
+    return [{ what: "admission", verdict: "well", detail: "policies are checked before they are stored" }]
   return [
     {
       what: "admission",
       verdict: "wrong",
-      told: "no webhook checks policies, so that invalid ones are stored and ignored",
+      detail: "no webhook checks policies, so that invalid ones are stored and ignored",
       next: "`merlonctl upgrade` restores it",
     },
   ]
@@ -111,8 +116,8 @@ function unjudged(all: readonly AnyObject[]): readonly Checked[] {
   const open = all.filter(object => conditionOf(object, "UnjudgedPorts")?.status === "True")
   return open.slice(0, 1).map((object): Checked => {
     const others = open.length === 1 ? "" : ` (and ${open.length - 1} more)`
-    const told = `${nameOf(object)}${others}: ${conditionOf(object, "UnjudgedPorts")?.message ?? ""}`
-    return { what: "policies", verdict: "note", told }
+    const detail = `${nameOf(object)}${others}: ${conditionOf(object, "UnjudgedPorts")?.message ?? ""}`
+    return { what: "policies", verdict: "note", detail }
   })
 }
 
@@ -120,12 +125,12 @@ function policies(all: readonly AnyObject[]): readonly Checked[] {
   const own = all.filter(({ kind }) => kind !== "PolicyInvariant")
   const waiting = own.filter(object => conditionOf(object, "Ready")?.status !== "True")
   if (waiting.length === 0)
-    return [{ what: "policies", verdict: "well", told: `${own.length} of ${own.length} are Ready` }]
+    return [{ what: "policies", verdict: "well", detail: `${own.length} of ${own.length} are Ready` }]
   return [
-    { what: "policies", verdict: "wrong", told: `${own.length - waiting.length} of ${own.length} are Ready` },
+    { what: "policies", verdict: "wrong", detail: `${own.length - waiting.length} of ${own.length} are Ready` },
     ...waiting.slice(0, MAX_TOLD).map((object): Checked => {
       const { message = "the control plane has not processed it; is it running?" } = conditionOf(object, "Ready") ?? {}
-      return { what: "policies", verdict: "wrong", told: `${nameOf(object)}: ${message}`, next: whereToLook(object) }
+      return { what: "policies", verdict: "wrong", detail: `${nameOf(object)}: ${message}`, next: whereToLook(object) }
     }),
     ...more(waiting.length - MAX_TOLD, "policies"),
   ]
@@ -135,28 +140,28 @@ function invariants(all: readonly AnyObject[]): readonly Checked[] {
   const own = all.filter(({ kind }) => kind === "PolicyInvariant")
   const open = own.filter(object => conditionOf(object, "Holds")?.status !== "True")
   if (open.length === 0)
-    return [{ what: "invariants", verdict: "well", told: `${own.length} of ${own.length} PolicyInvariants hold` }]
+    return [{ what: "invariants", verdict: "well", detail: `${own.length} of ${own.length} PolicyInvariants hold` }]
   return [
     ...open.slice(0, MAX_TOLD).map((object): Checked => {
       const { status = "Unknown", message = "not checked yet" } = conditionOf(object, "Holds") ?? {}
       const verdict = status === "False" ? "wrong" : "unknown"
       const name = nameOf(object)
       // Messages about broken invariants already name them.
-      const told = message.includes(`${object.kind} \`${name.slice(object.kind.length + 1)}\``)
+      const detail = message.includes(`${object.kind} \`${name.slice(object.kind.length + 1)}\``)
         ? message
         : `${name}: ${message}`
       const next =
         status === "False"
           ? "change the policy that breaks it, or the invariant if it is no longer wanted"
           : whereToLook(object)
-      return { what: "invariants", verdict, told, next }
+      return { what: "invariants", verdict, detail, next }
     }),
     ...more(open.length - MAX_TOLD, "invariants"),
   ]
 }
 
 function more(count: number, what: Checked["what"]): readonly Checked[] {
-  return count > 0 ? [{ what, verdict: "note", told: `and ${count} more` }] : []
+  return count > 0 ? [{ what, verdict: "note", detail: `and ${count} more` }] : []
 }
 
 const nameOf = ({ kind, metadata }: AnyObject): string => `${kind} ${metadata.namespace ?? ""}/${metadata.name}`

@@ -26,7 +26,7 @@ export async function checkProxies(session: Session): Promise<readonly Checked[]
   const late = items.filter(item => !isUpToDate(item))
   if (away.length + late.length === 0) {
     return [
-      { what: "proxies", verdict: "well", told: `${items.length} of ${items.length} are connected and up to date` },
+      { what: "proxies", verdict: "well", detail: `${items.length} of ${items.length} are connected and up to date` },
     ]
   }
   return [
@@ -34,7 +34,7 @@ export async function checkProxies(session: Session): Promise<readonly Checked[]
     ...listed(away, "proxies", key => ({
       what: "proxies",
       verdict: "wrong",
-      told: `${key} is not connected; it enforces what it had last`,
+      detail: `${key} is not connected; it enforces what it had last`,
       next: `see what its xserver says: \`kubectl logs -n ${key.replace("/", " ")} -c ${session.names.mesh}-xserver\``,
     })),
   ]
@@ -43,25 +43,25 @@ export async function checkProxies(session: Session): Promise<readonly Checked[]
 export async function checkPods(session: Session): Promise<readonly Checked[]> {
   const [pods, namespaces] = [await objects(session, "pods", "Pod"), await objects(session, "namespaces", "Namespace")]
   const found = unprotectedPods(pods, namespaces, session.names)
-  if (found.length === 0) return [{ what: "pods", verdict: "well", told: "none lacks the proxy that it was to have" }]
+  if (found.length === 0) return [{ what: "pods", verdict: "well", detail: "none lacks the proxy that it was to have" }]
   return listed(found, "pods", ({ namespace, name, problem, fix }: UnprotectedPod) => ({
     what: "pods",
     verdict: "wrong",
-    told: `${namespace}/${name} ${problem}`,
+    detail: `${namespace}/${name} ${problem}`,
     next: fix,
   }))
 }
 
 function lateLine({ namespace, name, spec }: Observation): Checked {
   const next = `\`merlonctl proxy status -n ${namespace}\` shows whether it catches up`
-  return { what: "proxies", verdict: "wrong", told: `${namespace}/${name}: ${stateOf(spec)}`, next }
+  return { what: "proxies", verdict: "wrong", detail: `${namespace}/${name}: ${stateOf(spec)}`, next }
 }
 
 function listed<T>(found: readonly T[], what: Checked["what"], line: (one: T) => Checked): readonly Checked[] {
   const more = found.length - MAX_TOLD
   return [
     ...found.slice(0, MAX_TOLD).map(line),
-    ...(more > 0 ? [{ what, verdict: "note" as const, told: `and ${more} more` }] : []),
+    ...(more > 0 ? [{ what, verdict: "note" as const, detail: `and ${more} more` }] : []),
   ]
 }
 

@@ -8,11 +8,11 @@ const VERDICTS = { well: "pass", wrong: "fail", unknown: "error", note: "skip" }
 
 export function healthReport(checks: readonly Checked[], now: number): string {
   const results = checks.map(
-    ({ what, verdict, told, next }): Found => ({
+    ({ what, verdict, detail, next }): Found => ({
       policy: what,
       category: "mesh health",
       result: VERDICTS[verdict],
-      message: next === undefined ? told : `${told}; ${next}`,
+      message: next === undefined ? detail : `${detail}; ${next}`,
       ...(verdict === "wrong" ? { severity: "high" } : {}),
     }),
   )

@@ -6,7 +6,7 @@ import { type Change, describeWitness, type EffectRegion } from "@merlon/policy/
 import { newly, was } from "../answers/diff-report.js"
 import { fieldsOf, listOf, textOf } from "../foreign.js"
 import { visible } from "../terminal.js"
-import { entryName } from "./kept-certificates.js"
+import { entryName } from "./stored-certificates.js"
 
 /** Oldest first, like a log. */
 export function historyText(entries: readonly HistoryEntry[]): string {
@@ -82,21 +82,21 @@ export function comparedMoments(status: unknown): ComparedMoments {
 const MAX_NAMES = 5
 
 export function comparedText({ result, groups, gaps, workloads }: ComparedMoments, from: string, to: string): string {
-  const told: string[] = []
+  const report: string[] = []
   for (const { workloads: names, changes, undecided } of groups) {
     const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : ""
-    told.push(visible(`${names.slice(0, MAX_NAMES).join(", ")}${more}`))
+    report.push(visible(`${names.slice(0, MAX_NAMES).join(", ")}${more}`))
     for (const change of changes) {
-      told.push(
+      report.push(
         `  ${newly(change)}, before ${was(change)}:`,
         `    ${visible(change.region)}`,
         `    for example: ${visible(describeWitness(change.witness))}`,
       )
     }
-    if (undecided !== undefined) told.push(`  not decided: ${visible(undecided)}`)
-    told.push("")
+    if (undecided !== undefined) report.push(`  not decided: ${visible(undecided)}`)
+    report.push("")
   }
-  told.push(...gaps.map(gap => `not known: ${visible(gap)}`))
+  report.push(...gaps.map(gap => `not known: ${visible(gap)}`))
   const count = `${workloads} ${workloads === 1 ? "workload" : "workloads"}`
   const summary = {
     equal: `nothing changed: every request to ${count} is decided as before (proved)`,
@@ -105,6 +105,6 @@ export function comparedText({ result, groups, gaps, workloads }: ComparedMoment
       : "some requests are decided differently; nothing else changed (proved)",
     undecided: "not decided: no difference was found, and none is excluded",
   }[result]
-  told.push(`${from} to ${to}, for workloads that run now: ${summary}`)
-  return told.join("\n")
+  report.push(`${from} to ${to}, for workloads that run now: ${summary}`)
+  return report.join("\n")
 }

@@ -79,11 +79,11 @@ export async function awaitRollout(session: Session, timeoutMs: number): Promise
 }
 
 function reasons(found: AnyObject | undefined): string {
-  const told = listOf(fieldsOf(found?.status).conditions)
+  const messages = listOf(fieldsOf(found?.status).conditions)
     .map(fieldsOf)
     .filter(({ status }) => status !== "True")
     .map(({ message }) => textOf(message) ?? "")
-  return told.length === 0 ? "" : ` (${told.join("; ")})`
+  return messages.length === 0 ? "" : ` (${messages.join("; ")})`
 }
 
 function place({ names }: Session): { readonly namespace: string; readonly name: string } {

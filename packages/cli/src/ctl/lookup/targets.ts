@@ -11,13 +11,13 @@ export interface Target {
   readonly namespace: string | undefined
 }
 
-export interface Asked {
+export interface Targets {
   readonly resources: readonly Resource[]
   /** Empty for all objects of the kinds. */
   readonly targets: readonly Target[]
 }
 
-export async function asked(session: Session, words: readonly string[]): Promise<Asked> {
+export async function findTargets(session: Session, words: readonly string[]): Promise<Targets> {
   const [first = "", ...names] = words
   if (first.includes("/")) {
     const targets = await Promise.all(words.map(word => slashed(session, word)))
@@ -35,7 +35,7 @@ export async function asked(session: Session, words: readonly string[]): Promise
 }
 
 export async function oneObject(session: Session, kind: string, name: string | undefined): Promise<Target> {
-  const { targets } = await asked(session, name === undefined ? [kind] : [kind, name])
+  const { targets } = await findTargets(session, name === undefined ? [kind] : [kind, name])
   const [target, another] = targets
   if (target === undefined || another !== undefined) throw usageError("name one object: `KIND NAME` or `KIND/NAME`")
   return target

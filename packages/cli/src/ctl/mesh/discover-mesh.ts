@@ -9,7 +9,7 @@ import { CommandError, usageError } from "../exit.js"
 import { fieldsOf, listOf, textOf } from "../foreign.js"
 import { visible } from "../terminal.js"
 
-export interface MeshWords {
+export interface MeshFlags {
   readonly mesh: string
   readonly domain: string
 }
@@ -21,7 +21,7 @@ export interface DiscoveredMesh {
 }
 
 /** Discovers what `--mesh`, `--domain` and their environment variables do not set. */
-export async function discoverMesh(api: Api, given: Partial<MeshWords>): Promise<DiscoveredMesh> {
+export async function discoverMesh(api: Api, given: Partial<MeshFlags>): Promise<DiscoveredMesh> {
   const { mesh, domain } = given
   if (mesh !== undefined && domain !== undefined) return { names: meshNames({ mesh, domain }), installed: true }
   const all = await installedMeshes(api)
@@ -30,17 +30,17 @@ export async function discoverMesh(api: Api, given: Partial<MeshWords>): Promise
   if (first === undefined) return { names: meshNames({ ...given }), installed: false }
   if (others.length === 0) return { names: meshNames(first), installed: true }
   throw usageError(
-    `the cluster has several meshes: ${tellMeshes(found)}; choose one with \`--mesh ${first.mesh} --domain ${first.domain}\``,
+    `the cluster has several meshes: ${printMeshes(found)}; choose one with \`--mesh ${first.mesh} --domain ${first.domain}\``,
   )
 }
 
-export function tellMeshes(meshes: readonly MeshWords[]): string {
+export function printMeshes(meshes: readonly MeshFlags[]): string {
   return meshes.map(({ mesh, domain }) => `\`${mesh}\` (${domain})`).join(", ")
 }
 
 const SECURITY = "security."
 
-export async function installedMeshes(api: Api): Promise<readonly MeshWords[]> {
+export async function installedMeshes(api: Api): Promise<readonly MeshFlags[]> {
   const { groups } = fieldsOf(await discovered(api, "/apis"))
   const candidates = listOf(groups).flatMap(item => {
     const { name, preferredVersion } = fieldsOf(item)
@@ -60,7 +60,7 @@ export async function installedMeshes(api: Api): Promise<readonly MeshWords[]> {
  * The mesh's name and domain, if our definitions are installed: they have the categories `<mesh>` and `<mesh>-policy`,
  * which other vendors' groups lack.
  */
-function wordsIn(domain: string, resources: readonly unknown[]): MeshWords | undefined {
+function wordsIn(domain: string, resources: readonly unknown[]): MeshFlags | undefined {
   const policies = resources.map(fieldsOf).find(({ name }) => name === "authorizationpolicies")
   const categories = listOf(policies?.categories).flatMap(one => textOf(one) ?? [])
   const mesh = categories.find(word => categories.includes(`${word}-policy`))

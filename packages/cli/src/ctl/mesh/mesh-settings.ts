@@ -31,24 +31,26 @@ export async function clusterMesh(
   if (flags.meshConfig !== undefined)
     throw usageError("`--mesh-config` is Istio's; the policies of this cluster are not")
   const given = givenSettings(flags)
-  const told = await toldSettings(session)
-  if (typeof told === "string") {
+  const fromCluster = await clusterSettings(session)
+  if (typeof fromCluster === "string") {
     const { trustDomain, pathNormalization, numTrustedProxies } = given
     const isSaid = [trustDomain, pathNormalization, numTrustedProxies].every(value => value !== undefined)
     if (!isSaid)
-      log.skip(`the settings of the mesh: ${told}; pass --trust-domain, --path-normalization and --trusted-proxies`)
+      log.skip(
+        `the settings of the mesh: ${fromCluster}; pass --trust-domain, --path-normalization and --trusted-proxies`,
+      )
     return meshConfig({ names: session.names, ...given })
   }
   for (const name of Object.keys(FLAGS) as (keyof typeof FLAGS)[]) {
-    const [flag, own] = [given[name], told[name]]
+    const [flag, own] = [given[name], fromCluster[name]]
     if (flag === undefined || String(flag) === String(own)) continue
     note(`\`${FLAGS[name]} ${String(flag)}\` instead of the mesh's own, \`${String(own)}\``)
   }
-  return { names: session.names, ...told, ...given }
+  return { names: session.names, ...fromCluster, ...given }
 }
 
 /** The control plane's settings, or the reason why they are missing. */
-async function toldSettings(session: Session): Promise<Settings | string> {
+async function clusterSettings(session: Session): Promise<Settings | string> {
   try {
     const query = new URLSearchParams({ limit: "1" })
     const { notes } = await observedList(session, { resource: "proxies", namespace: session.namespace, query })

@@ -10,27 +10,27 @@ const list = (names: readonly string[], notes: object) => ({
 })
 
 /** Lists with this answer, and collects the notes. */
-async function listed(answer: object): Promise<{ readonly names: readonly string[]; readonly told: string }> {
-  let told = ""
+async function listed(answer: object): Promise<{ readonly names: readonly string[]; readonly received: string }> {
+  let received = ""
   const spy = vi.spyOn(process.stderr, "write").mockImplementation(text => {
-    told += String(text)
+    received += String(text)
     return true
   })
   try {
     // The code under test uses only these.
     const session = { api: { request: async () => answer }, names: meshNames(), origin: "here" } as unknown as Session
     const { items } = await observedList(session, { resource: "proxies", namespace: undefined })
-    return { names: items.map(({ name }) => name), told }
+    return { names: items.map(({ name }) => name), received }
   } finally {
     spy.mockRestore()
   }
 }
 
 it("reports which replicas did not respond", async () => {
-  expect(await listed(list(["one", "two"], {}))).toEqual({ names: ["one", "two"], told: "" })
-  const { names, told } = await listed(list(["one"], { partial: ["merlond-b"] }))
+  expect(await listed(list(["one", "two"], {}))).toEqual({ names: ["one", "two"], received: "" })
+  const { names, received } = await listed(list(["one"], { partial: ["merlond-b"] }))
   expect(names).toEqual(["one"])
-  expect(told).toBe(
+  expect(received).toBe(
     "note: the replica merlond-b of the control plane has not answered; what is known there alone is missing\n",
   )
 })

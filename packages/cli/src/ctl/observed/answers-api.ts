@@ -4,9 +4,9 @@
 import { ApiError } from "@merlon/control/kubernetes"
 import { CommandError } from "../exit.js"
 import { type Fields, fieldsOf, listOf, textOf } from "../foreign.js"
-import { installedMeshes, tellMeshes } from "../mesh/discover-mesh.js"
+import { installedMeshes, printMeshes } from "../mesh/discover-mesh.js"
 import type { Session } from "../session.js"
-import { tell, visible } from "../terminal.js"
+import { printError, visible } from "../terminal.js"
 
 export interface ObservedList {
   readonly items: readonly Observation[]
@@ -20,7 +20,7 @@ export interface Observation {
   readonly spec: Fields
 }
 
-export interface Asking {
+export interface AnswersQuery {
   readonly resource:
     | "calls"
     | "callers"
@@ -38,7 +38,7 @@ export interface Asking {
   readonly query?: URLSearchParams
 }
 
-export function observedPath({ names }: Session, { resource, namespace, name, query }: Asking): string {
+export function observedPath({ names }: Session, { resource, namespace, name, query }: AnswersQuery): string {
   const steps = ["apis", `answers.${names.domain}`, "v1alpha1"]
   if (namespace !== undefined) steps.push("namespaces", namespace)
   steps.push(resource)
@@ -47,10 +47,10 @@ export function observedPath({ names }: Session, { resource, namespace, name, qu
   return `/${steps.map(encodeURIComponent).join("/")}${search === "" ? "" : `?${search}`}`
 }
 
-export async function observedList(session: Session, asking: Asking): Promise<ObservedList> {
-  const { items, ...notes } = fieldsOf(await asked(session, asking))
+export async function observedList(session: Session, query: AnswersQuery): Promise<ObservedList> {
+  const { items, ...notes } = fieldsOf(await queried(session, query))
   const silent = textsIn(notes.partial)
-  if (silent.length > 0) tell(silentNote(silent))
+  if (silent.length > 0) printError(silentNote(silent))
   return { items: listOf(items).map(observationOf), notes }
 }
 
@@ -66,9 +66,9 @@ export function gapsIn({ items, notes }: ObservedList, namespace: string | undef
 }
 
 /** Notes that an empty list is about one namespace only: a user who named none may expect the whole mesh. */
-export function tellScope({ items }: Pick<ObservedList, "items">, namespace: string | undefined): void {
+export function printScope({ items }: Pick<ObservedList, "items">, namespace: string | undefined): void {
   if (items.length === 0 && namespace !== undefined) {
-    tell(`note: only namespace \`${visible(namespace)}\` was queried; add \`-A\` for all namespaces`)
+    printError(`note: only namespace \`${visible(namespace)}\` was queried; add \`-A\` for all namespaces`)
   }
 }
 
@@ -78,16 +78,16 @@ export function silentNote(silent: readonly string[]): string {
   return `note: the ${replica} ${silent.map(visible).join(", ")} of the control plane ${has} not answered; what is known there alone is missing`
 }
 
-export async function observedOne(session: Session, asking: Asking): Promise<Observation> {
-  const observation = observationOf(await asked(session, asking))
+export async function observedOne(session: Session, query: AnswersQuery): Promise<Observation> {
+  const observation = observationOf(await queried(session, query))
   const silent = textsIn(observation.spec.partial)
-  if (silent.length > 0) tell(silentNote(silent))
+  if (silent.length > 0) printError(silentNote(silent))
   return observation
 }
 
-async function asked(session: Session, asking: Asking): Promise<unknown> {
+async function queried(session: Session, query: AnswersQuery): Promise<unknown> {
   try {
-    return await session.api.request({ method: "GET", path: observedPath(session, asking) })
+    return await session.api.request({ method: "GET", path: observedPath(session, query) })
   } catch (error) {
     throw isNowhere(error) ? await nowhere(session) : error
   }
@@ -117,7 +117,7 @@ async function nowhere({ api, names, origin }: Session): Promise<CommandError> {
     "not-installed",
     first === undefined
       ? `no mesh is installed in this cluster (${origin}); \`merlonctl install\` installs one`
-      : `there is no mesh \`${mesh}\` (${domain}) in this cluster (${origin}), which has ${tellMeshes(there)}; pass \`--mesh ${first.mesh} --domain ${first.domain}\``,
+      : `there is no mesh \`${mesh}\` (${domain}) in this cluster (${origin}), which has ${printMeshes(there)}; pass \`--mesh ${first.mesh} --domain ${first.domain}\``,
   )
 }
 

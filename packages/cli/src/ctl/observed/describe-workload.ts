@@ -19,7 +19,7 @@ import { ofServed } from "../lookup/not-found.js"
 import { clusterMesh } from "../mesh/mesh-settings.js"
 import type { Session } from "../session.js"
 import {
-  type Asking,
+  type AnswersQuery,
   isNowhere,
   type Observation,
   observationOf,
@@ -77,13 +77,13 @@ function isForbiddenOrLimited(error: unknown): error is ApiError {
   return error instanceof ApiError && (error.code === 403 || error.code === 429)
 }
 
-async function itemsOf(session: Session, asking: Asking): Promise<readonly Observation[]> {
-  return (await observedList(session, asking)).items
+async function itemsOf(session: Session, query: AnswersQuery): Promise<readonly Observation[]> {
+  return (await observedList(session, query)).items
 }
 
 /** The destinations. Without the advice about a missing control plane: the workload was found, so there is one. */
-async function destinationsOf(session: Session, asking: Asking): Promise<readonly Observation[]> {
-  const { items } = fieldsOf(await session.api.request({ method: "GET", path: observedPath(session, asking) }))
+async function destinationsOf(session: Session, query: AnswersQuery): Promise<readonly Observation[]> {
+  const { items } = fieldsOf(await session.api.request({ method: "GET", path: observedPath(session, query) }))
   return listOf(items).map(observationOf)
 }
 

@@ -3,7 +3,7 @@
 
 import { ApiError } from "@merlon/control/kubernetes"
 import { workloadsCalled } from "@merlon/policy/proof"
-import { AskedError, type PolicyEdit, readLogLine } from "@merlon/policy/trial"
+import { type PolicyEdit, RequestDescriptionError, readLogLine } from "@merlon/policy/trial"
 import { clusterPolicies, clusterWorkloads } from "../answers/cluster-set.js"
 import { InputLog, isComplete } from "../answers/inputs.js"
 import type { MeshSettings } from "../answers/question-flags.js"
@@ -56,7 +56,7 @@ async function changeFor(
     const { stages, change } = explanationOf(question)
     return stages.some(({ stage, outcome }) => stage === spec.stage && outcome === "denied") ? change : undefined
   } catch (error) {
-    if (error instanceof AskedError || isForbidden(error)) return undefined
+    if (error instanceof RequestDescriptionError || isForbidden(error)) return undefined
     throw error
   }
 }
@@ -72,14 +72,13 @@ async function found(session: Session, id: string): Promise<Observation> {
 
 /** Queries all namespaces; a user without that permission queries their own. */
 async function decision(session: Session, name: string): Promise<Observation> {
-  const asking = { resource: "decisions", name } as const
-  if (session.askedNamespace !== undefined)
-    return observedOne(session, { ...asking, namespace: session.askedNamespace })
+  const query = { resource: "decisions", name } as const
+  if (session.askedNamespace !== undefined) return observedOne(session, { ...query, namespace: session.askedNamespace })
   try {
-    return await observedOne(session, { ...asking, namespace: undefined })
+    return await observedOne(session, { ...query, namespace: undefined })
   } catch (error) {
     if (!isForbidden(error)) throw error
-    return observedOne(session, { ...asking, namespace: session.namespace })
+    return observedOne(session, { ...query, namespace: session.namespace })
   }
 }
 

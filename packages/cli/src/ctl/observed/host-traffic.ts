@@ -93,6 +93,6 @@ function prefixed(section: string, fields: object): { readonly [field: string]: 
 }
 
 function words(fields: { readonly [field: string]: unknown }): string {
-  const said = Object.entries(fields).filter(([, value]) => value !== undefined)
-  return said.length === 0 ? "default" : said.map(([name, value]) => `${name} ${String(value)}`).join(", ")
+  const present = Object.entries(fields).filter(([, value]) => value !== undefined)
+  return present.length === 0 ? "default" : present.map(([name, value]) => `${name} ${String(value)}`).join(", ")
 }

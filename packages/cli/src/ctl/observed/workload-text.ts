@@ -53,15 +53,15 @@ export function workloadText(description: WorkloadDescription, now: number): str
         ]),
     ...section("Ports", portLines(spec)),
     ...section("Policies in evaluation order", policyLines(spec, rules, now)),
-    ...section("Who can call it", told(callers, callerLines)),
-    ...section("Traffic settings of its Services", told(traffic, trafficLines)),
+    ...section("Who can call it", knownLines(callers, callerLines)),
+    ...section("Traffic settings of its Services", knownLines(traffic, trafficLines)),
     ...section(
       "Recorded calls to it",
-      told(calls, list => callLines(list, now)),
+      knownLines(calls, list => callLines(list, now)),
     ),
     ...section(
       "Calls it makes",
-      told(destinations, list => destinationLines(list, spec, now)),
+      knownLines(destinations, list => destinationLines(list, spec, now)),
     ),
   ].join("\n")
 }
@@ -70,7 +70,7 @@ function section(title: string, lines: readonly string[]): readonly string[] {
   return ["", `${title}:`, ...lines.map(line => (line === "" ? line : `  ${line}`))]
 }
 
-function told<T>(of: Known<T>, lines: (known: T) => readonly string[]): readonly string[] {
+function knownLines<T>(of: Known<T>, lines: (known: T) => readonly string[]): readonly string[] {
   return "known" in of ? lines(of.known) : [`not known: ${visible(of.missing)}`]
 }
 
@@ -177,8 +177,13 @@ function callerLines({ result, ways, undecided }: Fields): readonly string[] {
 function trafficLines(traffic: readonly HostTraffic[]): readonly string[] {
   if (traffic.length === 0) return ["defaults: no MeshService applies"]
   const rows = traffic.flatMap(({ service, meshService, scope, settings }) => {
-    const said = Object.entries(settings).map(([field, value]) => `${field}: ${value}`)
-    return (said.length === 0 ? ["the defaults"] : said).map(line => [service, meshService, scope, line])
+    const settingTexts = Object.entries(settings).map(([field, value]) => `${field}: ${value}`)
+    return (settingTexts.length === 0 ? ["the defaults"] : settingTexts).map(line => [
+      service,
+      meshService,
+      scope,
+      line,
+    ])
   })
   return linesOf(["SERVICE", "MESHSERVICE", "FOR", "SETTING"], rows)
 }

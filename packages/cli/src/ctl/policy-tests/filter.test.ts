@@ -36,8 +36,8 @@ afterAll(() => rmSync(folder, { recursive: true }))
 it.each([
   ["one", "  ✓ one\n\n1 passed, 0 failed\nread: 1 policy, 1 workload\n"],
   ["nobody", "  ✓ never: nobody writes (shop/shop)\n\n1 passed, 0 failed\nread: 1 policy, 1 workload\n"],
-])("runs the cases and invariants with `%s` alone, and says nothing of what they leave out", async (text, said) => {
-  expect(await typed(["test", file, "--filter", text])).toMatchObject({ code: 0, out: `${file}\n${said}` })
+])("runs the cases and invariants with `%s` alone, and says nothing of what they leave out", async (text, received) => {
+  expect(await typed(["test", file, "--filter", text])).toMatchObject({ code: 0, out: `${file}\n${received}` })
 })
 
 it("fails if it matches nothing", async () => {

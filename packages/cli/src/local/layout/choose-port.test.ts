@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it, test } from "vitest"
 import { choosePort, type PortRequest } from "./choose-port.js"
-import type { Look, Vacancy } from "./free-port.js"
+import type { Look, PortState } from "./free-port.js"
 
 const lookAt =
-  (taken: { readonly [port: number]: Vacancy }): Look =>
+  (taken: { readonly [port: number]: PortState }): Look =>
   async (_, port) =>
     taken[port] ?? "free"
 
 const api: PortRequest = { what: "the API", usual: 7443 }
 
 describe("a port", () => {
-  test.each<[string, PortRequest, { [port: number]: Vacancy }, number, string | undefined]>([
+  test.each<[string, PortRequest, { [port: number]: PortState }, number, string | undefined]>([
     ["is the usual one", api, {}, 7443, undefined],
     ["is the next one where that is taken", api, { 7443: "taken", 7444: "taken" }, 7445, "port 7443 is taken"],
     ["is the one it was before", { ...api, remembered: 7450 }, {}, 7450, undefined],

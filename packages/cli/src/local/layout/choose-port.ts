@@ -3,7 +3,7 @@
 // else the usual one, or the next free one with a note. A fallback port is given up once the usual one is free.
 
 import { CommandError } from "../../ctl/exit.js"
-import type { Look, Vacancy } from "./free-port.js"
+import type { Look, PortState } from "./free-port.js"
 
 export interface PortRequest {
   /** The listener in messages: `the API`. */
@@ -35,7 +35,7 @@ export async function choosePort(
   used: Set<number>,
 ): Promise<ChosenPort> {
   const { what, asked, remembered, wasFallback = false, usual, otherwise = usual + 1 } = request
-  const see = async (port: number): Promise<Vacancy> => (used.has(port) ? "taken" : look(address, port))
+  const see = async (port: number): Promise<PortState> => (used.has(port) ? "taken" : look(address, port))
   const take = (port: number, note?: string): ChosenPort => {
     used.add(port)
     return { port, note, isFallback: note !== undefined }

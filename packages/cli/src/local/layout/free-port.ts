@@ -3,18 +3,18 @@
 
 import { createServer } from "node:net"
 
-export type Vacancy = "free" | "taken" | "not permitted" | "no such address"
+export type PortState = "free" | "taken" | "not permitted" | "no such address"
 
-export type Look = (address: string, port: number) => Promise<Vacancy>
+export type Look = (address: string, port: number) => Promise<PortState>
 
 export const lookAtPort: Look = (address, port) =>
   new Promise(resolve => {
     const server = createServer()
-    server.once("error", (error: NodeJS.ErrnoException) => resolve(vacancyOf(error)))
+    server.once("error", (error: NodeJS.ErrnoException) => resolve(portStateOf(error)))
     server.listen({ host: address, port, exclusive: true }, () => server.close(() => resolve("free")))
   })
 
-function vacancyOf({ code }: NodeJS.ErrnoException): Vacancy {
+function portStateOf({ code }: NodeJS.ErrnoException): PortState {
   if (code === "EACCES" || code === "EPERM") return "not permitted"
   return code === "EADDRNOTAVAIL" ? "no such address" : "taken"
 }

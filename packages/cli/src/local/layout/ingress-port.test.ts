@@ -68,11 +68,11 @@ describe("an ingress port", () => {
 
   it("waits for the response after the caller has closed its sending side", async () => {
     const echo = await server(socket => {
-      let heard = ""
+      let received = ""
       socket.on("data", piece => {
-        heard += piece.toString()
+        received += piece.toString()
       })
-      socket.on("end", () => socket.end(`heard ${heard.length}`))
+      socket.on("end", () => socket.end(`heard ${received.length}`))
     })
     expect(await ask(await wayTo(echo), "x".repeat(300_000))).toBe("heard 300000")
   })

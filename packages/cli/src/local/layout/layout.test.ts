@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from "vitest"
 import { type MeshRecord, newRecord } from "../record/mesh-record.js"
-import type { Look, Vacancy } from "./free-port.js"
+import type { Look, PortState } from "./free-port.js"
 import { chooseLayout, type Layout, type LayoutRequest } from "./layout.js"
 
 const REQUEST: LayoutRequest = { samples: true, shop: false, expose: new Map() }
 const USUAL = { api: 7_443, mesh: 15_012, webhook: 15_017, health: 15_014, console: 7_080 }
 
 const lookAt =
-  (vacancies: { readonly [port: number]: Vacancy }): Look =>
+  (vacancies: { readonly [port: number]: PortState }): Look =>
   async (_, port) =>
     vacancies[port] ?? "free"
 /** An ordinary user's machine with other listeners. */

@@ -80,7 +80,7 @@ export function isSupervised(env: NodeJS.ProcessEnv): boolean {
 }
 
 /** Reports to the parent of a supervisor while there is one. */
-export function tellParent(kind: ProgressEvent["kind"] | "ready" | "failed", text: string): Promise<void> {
+export function reportToParent(kind: ProgressEvent["kind"] | "ready" | "failed", text: string): Promise<void> {
   return new Promise(resolve => {
     // A parent that has exited reads nothing.
     if (process.send === undefined || !process.connected) resolve()

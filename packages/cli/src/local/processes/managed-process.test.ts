@@ -21,7 +21,7 @@ const POLL = { timeout: 90_000, interval: 20 }
 function manage(script: string, mostLogged?: number) {
   const program = join(folder, "a program.mjs")
   writeFileSync(program, script)
-  const deaths: string[] = []
+  const unexpectedExits: string[] = []
   const managed = new ManagedProcess({
     name: "test",
     launch: { file: process.execPath, args: [program, "one two"], mark: program },
@@ -29,11 +29,11 @@ function manage(script: string, mostLogged?: number) {
     log: join(folder, "logs", "test.log"),
     ...(mostLogged === undefined ? {} : { mostLogged }),
     changed: () => undefined,
-    died: (_, how) => deaths.push(how),
+    died: (_, how) => unexpectedExits.push(how),
   })
   running = managed
   const log = (): string => readFileSync(managed.log, "utf8")
-  return { managed, deaths, log }
+  return { managed, unexpectedExits, log }
 }
 
 const STAY = "setInterval(() => undefined, 1000);"
@@ -59,32 +59,32 @@ describe("a managed process", () => {
   })
 
   it("keeps running if its log cannot be written", async () => {
-    const { managed, deaths, log } = manage(`console.log("up"); ${STAY}`)
+    const { managed, unexpectedExits, log } = manage(`console.log("up"); ${STAY}`)
     managed.start()
     await expect.poll(log, POLL).toBe("up\n")
     rmSync(join(folder, "logs"), { recursive: true })
     writeFileSync(join(folder, "logs"), "in its place")
     process.kill(managed.record?.pid ?? 0, "SIGKILL")
     await expect.poll(() => managed.record?.restarts, POLL).toBe(1)
-    expect(deaths).toEqual(["SIGKILL"])
+    expect(unexpectedExits).toEqual(["SIGKILL"])
   })
 
   it("is restarted when it dies, and counts restarts", async () => {
-    const { managed, deaths, log } = manage(`console.log("up"); ${STAY}`)
+    const { managed, unexpectedExits, log } = manage(`console.log("up"); ${STAY}`)
     managed.start()
     await expect.poll(log, POLL).toBe("up\n")
     process.kill(managed.record?.pid ?? 0, "SIGKILL")
     await expect.poll(log, POLL).toBe("up\nup\n")
-    expect(deaths).toEqual(["SIGKILL"])
+    expect(unexpectedExits).toEqual(["SIGKILL"])
     expect(managed.record?.restarts).toBe(1)
   })
 
   it("is not restarted after a request to stop", async () => {
-    const { managed, deaths, log } = manage(`console.log("up"); ${STAY}`)
+    const { managed, unexpectedExits, log } = manage(`console.log("up"); ${STAY}`)
     managed.start()
     await expect.poll(log, POLL).toBe("up\n")
     await managed.stop(10_000)
-    expect([managed.record, deaths]).toEqual([undefined, []])
+    expect([managed.record, unexpectedExits]).toEqual([undefined, []])
   })
 
   it("is killed if it does not stop", async () => {
@@ -98,9 +98,9 @@ describe("a managed process", () => {
   })
 
   it("can be stopped while it waits for a restart", async () => {
-    const { managed, deaths } = manage("process.exit(3)")
+    const { managed, unexpectedExits } = manage("process.exit(3)")
     managed.start()
-    await expect.poll(() => deaths, POLL).toEqual(["exit code 3"])
+    await expect.poll(() => unexpectedExits, POLL).toEqual(["exit code 3"])
     await managed.stop(10_000)
     expect(managed.record).toBeUndefined()
   })

@@ -12,7 +12,7 @@ import { boundLog, MOST_LOGGED } from "./bound-log.js"
 import { openLog } from "./log-file.js"
 import { identityOf } from "./process-identity.js"
 import type { Launch } from "./programs.js"
-import { afterDeath, type Deaths, NO_DEATHS } from "./restart-delay.js"
+import { afterExit, type EarlyExits, NO_EARLY_EXITS } from "./restart-delay.js"
 
 export interface ProcessOptions {
   readonly name: string
@@ -34,7 +34,7 @@ export class ManagedProcess {
   #child: ChildProcess | undefined
   #record: ProcessRecord | undefined
   #ended: Promise<void> = Promise.resolve()
-  #deaths: Deaths = NO_DEATHS
+  #earlyExits: EarlyExits = NO_EARLY_EXITS
   #restarts = 0
   #ends = 0
   #again: NodeJS.Timeout | undefined
@@ -64,7 +64,7 @@ export class ManagedProcess {
   }
 
   /** How often it ended without a request to stop. */
-  get deaths(): number {
+  get exits(): number {
     return this.#ends
   }
 
@@ -109,9 +109,9 @@ export class ManagedProcess {
     this.#stopping = true
     clearTimeout(this.#again)
     this.#child?.kill("SIGTERM")
-    const patience = setTimeout(() => this.#child?.kill("SIGKILL"), graceMs)
+    const killTimer = setTimeout(() => this.#child?.kill("SIGKILL"), graceMs)
     await this.#ended
-    clearTimeout(patience)
+    clearTimeout(killTimer)
     clearInterval(this.#bounding)
     // The next process opens a log of the same name, which must not be truncated by this one.
     await this.#bounded
@@ -124,8 +124,8 @@ export class ManagedProcess {
     this.#options.changed()
     if (this.#stopping) return
     this.#ends += 1
-    const { deaths, delayMs } = afterDeath(this.#deaths, livedMs)
-    this.#deaths = deaths
+    const { exits, delayMs } = afterExit(this.#earlyExits, livedMs)
+    this.#earlyExits = exits
     this.#again = setTimeout(() => {
       this.#restarts += 1
       this.start()

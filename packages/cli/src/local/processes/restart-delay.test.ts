@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from "vitest"
-import { afterDeath, NO_DEATHS } from "./restart-delay.js"
+import { afterExit, NO_EARLY_EXITS } from "./restart-delay.js"
 
 function delays(lives: readonly number[]): readonly number[] {
-  let deaths = NO_DEATHS
+  let exits = NO_EARLY_EXITS
   return lives.map(lived => {
-    const after = afterDeath(deaths, lived)
-    deaths = after.deaths
+    const after = afterExit(exits, lived)
+    exits = after.exits
     return after.delayMs
   })
 }

@@ -5,14 +5,17 @@ const FIRST_MS = 500
 const LONGEST_MS = 30_000
 const HEALTHY_MS = 60_000
 
-export interface Deaths {
-  /** Consecutive deaths, each soon after the start. */
+export interface EarlyExits {
+  /** Consecutive unexpected exits, each soon after the start. */
   readonly count: number
 }
 
-export const NO_DEATHS: Deaths = { count: 0 }
+export const NO_EARLY_EXITS: EarlyExits = { count: 0 }
 
-export function afterDeath({ count }: Deaths, livedMs: number): { readonly deaths: Deaths; readonly delayMs: number } {
-  const deaths = { count: livedMs >= HEALTHY_MS ? 1 : count + 1 }
-  return { deaths, delayMs: Math.min(FIRST_MS * 2 ** (deaths.count - 1), LONGEST_MS) }
+export function afterExit(
+  { count }: EarlyExits,
+  livedMs: number,
+): { readonly exits: EarlyExits; readonly delayMs: number } {
+  const exits = { count: livedMs >= HEALTHY_MS ? 1 : count + 1 }
+  return { exits, delayMs: Math.min(FIRST_MS * 2 ** (exits.count - 1), LONGEST_MS) }
 }

@@ -38,11 +38,11 @@ export const pod: Behaviour = {
   grace(object: JsonObject, options: DeleteOptions) {
     const spec = asObject(object.spec)
     const own = spec.terminationGracePeriodSeconds
-    const asked = options.gracePeriodSeconds ?? (typeof own === "number" ? own : DEFAULT_GRACE_SECONDS)
+    const requested = options.gracePeriodSeconds ?? (typeof own === "number" ? own : DEFAULT_GRACE_SECONDS)
     // A Pod that has no node or has ended needs no grace period.
     const phase = asString(dig(object, "status", "phase"))
     if (asString(spec.nodeName) === "" || phase === "Failed" || phase === "Succeeded") return 0
-    return Math.max(asked, 0)
+    return Math.max(requested, 0)
   },
 }
 

@@ -179,9 +179,9 @@ function validateResources(resources: JsonObject, path: string): FieldError[] {
   const limits = asObject(resources.limits)
   for (const [key, value] of Object.entries(asObject(resources.requests))) {
     const limit = limits[key]
-    const asked = parseQuantity(asString(value))
+    const requested = parseQuantity(asString(value))
     const most = limit === undefined ? undefined : parseQuantity(asString(limit))
-    if (asked !== undefined && most !== undefined && asked.nano > most.nano)
+    if (requested !== undefined && most !== undefined && requested.nano > most.nano)
       errors.push(
         invalid(
           `${path}.requests`,

@@ -46,7 +46,7 @@ function evaluate(rule: Rule, schema: Schema, value: Json, old: Old, path: strin
     self: toCel(value, schema),
     oldSelf: rule.optionalOldSelf ? optionalOf(oldValue, schema) : toCel(oldValue ?? null, schema),
   }
-  const told = (rule.message || rule.rule).trim()
+  const ruleText = (rule.message || rule.rule).trim()
   let outcome: Outcome
   try {
     outcome = compileCel(rule.rule, VARIABLES)(bindings)
@@ -56,8 +56,8 @@ function evaluate(rule: Rule, schema: Schema, value: Json, old: Old, path: strin
   }
   if ("error" in outcome) {
     const detail = /^unbound function|^found no matching overload|^no such overload/.test(outcome.error)
-      ? `'no such overload': call arguments did not match a supported operator, function or macro signature for rule: ${told}`
-      : `${outcome.error} evaluating rule: ${told}`
+      ? `'no such overload': call arguments did not match a supported operator, function or macro signature for rule: ${ruleText}`
+      : `${outcome.error} evaluating rule: ${ruleText}`
     return [invalid(field, schema.type, detail)]
   }
   if (outcome.value === true) return []

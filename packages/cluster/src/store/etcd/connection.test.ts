@@ -97,8 +97,8 @@ describe("etcd with users (needs etcd)", { tags: ["needs/etcd"] }, () => {
   it("accepts a login, also after etcd has forgotten it", async () => {
     const user = { name: "root", password: "secret" }
     const store = await openEtcdStore({ endpoints: [server.endpoint], user })
-    const heard: number[] = []
-    store.watch("/", store.revision(), ({ revision }) => heard.push(revision))
+    const received: number[] = []
+    store.watch("/", store.revision(), ({ revision }) => received.push(revision))
     expect(await store.commit([], [write])).toBeGreaterThan(0)
     await server.kill()
     await server.launch()
@@ -110,7 +110,7 @@ describe("etcd with users (needs etcd)", { tags: ["needs/etcd"] }, () => {
         ),
       { what: "a write is committed after the restart" },
     )
-    await eventually(() => heard.length >= 2, { what: "the watch has both events" })
+    await eventually(() => received.length >= 2, { what: "the watch has both events" })
     await store.close()
   })
 

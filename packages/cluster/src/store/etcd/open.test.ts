@@ -89,12 +89,12 @@ describe("etcd store and the connection to etcd (needs etcd)", { tags: ["needs/e
     const server = await etcd()
     const one = await open([server.endpoint], { prefix: "/one" })
     const other = await open([server.endpoint], { prefix: "/on" })
-    const heard: StoreEvent[] = []
-    other.watch("", other.revision(), event => heard.push(event))
+    const received: StoreEvent[] = []
+    other.watch("", other.revision(), event => received.push(event))
     await one.commit([], [put("/a", 1)])
     await other.commit([], [put("/b", 1)])
     expect((await other.range({ prefix: "" })).entries.map(({ key }) => key)).toEqual(["/b"])
-    expect(heard.map(({ key }) => key)).toEqual(["/b"])
+    expect(received.map(({ key }) => key)).toEqual(["/b"])
   })
 
   it("lists and watches without gaps while other clients write to the same etcd", async () => {

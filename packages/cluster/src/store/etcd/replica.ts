@@ -83,7 +83,7 @@ export class Replica {
       events.push({ revision, key, entry, previous })
     }
     this.#revision = Math.max(before, upTo)
-    this.#tell(events)
+    this.#notify(events)
     if (this.#log.length > MAX_LOG) this.forget(this.#log[this.#log.length >> 1]?.revision ?? 0)
     const waiting = this.#waiters
     this.#waiters = waiting.filter(({ revision }) => revision > this.#revision)
@@ -121,7 +121,7 @@ export class Replica {
     return { close: () => this.#watchers.delete(watcher) }
   }
 
-  #tell(events: readonly StoreEvent[]): void {
+  #notify(events: readonly StoreEvent[]): void {
     this.#log.push(...events)
     // A watcher that starts meanwhile reads all changes from the log, so only the existing watchers are notified.
     const audience = [...this.#watchers]

@@ -80,14 +80,14 @@ export class EtcdProcess {
     const end = (): void => void child.kill("SIGKILL")
     process.once("exit", end)
     child.once("exit", () => process.off("exit", end))
-    let said = ""
+    let result = ""
     child.stderr?.on("data", data => {
-      said += String(data)
+      result += String(data)
     })
     const deadline = Date.now() + READY_MS
     while (!(await this.#listening())) {
-      if (child.exitCode !== null) throw new Error(`etcd ended with ${child.exitCode}: ${said}`)
-      if (Date.now() > deadline) throw new Error(`etcd is not ready: ${said}`)
+      if (child.exitCode !== null) throw new Error(`etcd ended with ${child.exitCode}: ${result}`)
+      if (Date.now() > deadline) throw new Error(`etcd is not ready: ${result}`)
       await new Promise(resolve => setTimeout(resolve, 10))
     }
   }

@@ -5,7 +5,7 @@ import fc from "fast-check"
 import { expect } from "vitest"
 import { CompactedError, type Compare, type Store, type StoreEvent, type Watch, type Write } from "../store.js"
 import type { Place } from "./engines.js"
-import { asTold, Model } from "./model.js"
+import { effectOf, Model } from "./model.js"
 
 const KEYS = ["/a", "/a/", "/a/1", "/a/10", "/a/2", "/ab/1", "/b/x", "/b/y/z", "/b/ｚ", "/b/😀", "/b/😀/1"]
 const PREFIXES = ["", "/", "/a", "/a/", "/a/1", "/b/", "/none/"]
@@ -161,15 +161,15 @@ async function commit(store: Store, model: Model, step: Step & { do: "commit" })
     return
   }
   if (answer === undefined) throw new Error("the compares hold, yet nothing was written")
-  const told = model.effects(step.writes)
+  const effects = model.effects(step.writes)
   expect(store.revision()).toBeGreaterThanOrEqual(answer)
-  if (told.length === 0) {
+  if (effects.length === 0) {
     expect(answer).toBeGreaterThanOrEqual(before)
     return
   }
   expect(answer).toBeGreaterThan(before)
-  const written = new Map(await Promise.all(told.map(async ({ key }) => [key, await store.get(key)] as const)))
-  for (const { key, value, previous } of told) {
+  const written = new Map(await Promise.all(effects.map(async ({ key }) => [key, await store.get(key)] as const)))
+  for (const { key, value, previous } of effects) {
     const entry = written.get(key)
     expect(entry?.value).toBe(value)
     if (entry === undefined) continue
@@ -178,7 +178,7 @@ async function commit(store: Store, model: Model, step: Step & { do: "commit" })
     if (previous === undefined) expect(entry.createRevision).toBe(entry.modRevision)
     else expect(entry.createRevision).toBeLessThan(entry.modRevision)
   }
-  model.commit(told, answer, written)
+  model.commit(effects, answer, written)
 }
 
 async function range(
@@ -204,7 +204,7 @@ async function range(
 }
 
 function check(model: Model, { prefix, after, events }: Watcher): void {
-  expect(events.map(asTold)).toEqual(model.eventsAfter(after, prefix))
+  expect(events.map(effectOf)).toEqual(model.eventsAfter(after, prefix))
   let last = after
   for (const { revision, entry, previous } of events) {
     expect(revision).toBeGreaterThanOrEqual(last)

@@ -4,7 +4,7 @@
 
 import type { Compare, Entry, StoreEvent, Write } from "../store.js"
 
-export interface Told {
+export interface Effect {
   readonly key: string
   readonly value: string | undefined
   readonly previous: string | undefined
@@ -14,7 +14,7 @@ export interface Told {
 interface Moment {
   readonly revision: number
   readonly values: ReadonlyMap<string, string>
-  readonly told: readonly Told[]
+  readonly effects: readonly Effect[]
 }
 
 export class Model {
@@ -24,12 +24,12 @@ export class Model {
   readonly #versions = new Map<string, number>()
 
   constructor(revision: number, compacted: number) {
-    this.moments = [{ revision, values: new Map(), told: [] }]
+    this.moments = [{ revision, values: new Map(), effects: [] }]
     this.compacted = compacted
   }
 
   get now(): Moment {
-    return this.moments.at(-1) ?? { revision: 0, values: new Map(), told: [] }
+    return this.moments.at(-1) ?? { revision: 0, values: new Map(), effects: [] }
   }
 
   version(key: string): number {
@@ -41,7 +41,7 @@ export class Model {
   }
 
   /** The effects of the writes: deleting a missing key has none. */
-  effects(writes: readonly Write[]): Told[] {
+  effects(writes: readonly Write[]): Effect[] {
     return writes
       .map(write => ({
         key: write.key,
@@ -51,9 +51,9 @@ export class Model {
       .filter(({ value, previous }) => value !== undefined || previous !== undefined)
   }
 
-  commit(told: readonly Told[], revision: number, written: ReadonlyMap<string, Entry | undefined>): void {
+  commit(effects: readonly Effect[], revision: number, written: ReadonlyMap<string, Entry | undefined>): void {
     const values = new Map(this.now.values)
-    for (const { key, value } of told) {
+    for (const { key, value } of effects) {
       if (value === undefined) {
         values.delete(key)
         this.#versions.delete(key)
@@ -62,7 +62,7 @@ export class Model {
         this.#versions.set(key, written.get(key)?.modRevision ?? -1)
       }
     }
-    this.moments.push({ revision, values, told })
+    this.moments.push({ revision, values, effects })
   }
 
   range(moment: Moment, prefix: string, after: string | undefined): [string, string][] {
@@ -74,14 +74,14 @@ export class Model {
       .sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
   }
 
-  eventsAfter(revision: number, prefix: string): Told[] {
+  eventsAfter(revision: number, prefix: string): Effect[] {
     return this.moments
       .filter(moment => moment.revision > revision)
-      .flatMap(moment => moment.told)
+      .flatMap(moment => moment.effects)
       .filter(({ key }) => key.startsWith(prefix))
   }
 }
 
-export function asTold(event: StoreEvent): Told {
+export function effectOf(event: StoreEvent): Effect {
   return { key: event.key, value: event.entry?.value, previous: event.previous?.value }
 }

@@ -130,7 +130,7 @@ export function useAnswer<T>(resource: string, namespace: string, name: string):
 }
 
 /** Sends one query that requires an evaluation or a proof. */
-export async function ask<T>(
+export async function postQuestion<T>(
   names: Names,
   resource: string,
   spec: object,
@@ -142,22 +142,26 @@ export async function ask<T>(
 }
 
 /** The same as a hook, for one namespace or for all. */
-export function useAsked<T>(resource: string, spec: object | undefined, namespace?: string): UseQueryResult<T, Error> {
+export function useQuestion<T>(
+  resource: string,
+  spec: object | undefined,
+  namespace?: string,
+): UseQueryResult<T, Error> {
   const { names } = useSession()
-  return useQuery(asking<T>(names, resource, spec, namespace))
+  return useQuery(questionOptions<T>(names, resource, spec, namespace))
 }
 
 /** Several queries of one resource. */
-export function useAllAsked<T>(resource: string, specs: readonly object[]): readonly UseQueryResult<T, Error>[] {
+export function useQuestions<T>(resource: string, specs: readonly object[]): readonly UseQueryResult<T, Error>[] {
   const { names } = useSession()
-  return useQueries({ queries: specs.map(spec => asking<T>(names, resource, spec)) })
+  return useQueries({ queries: specs.map(spec => questionOptions<T>(names, resource, spec)) })
 }
 
-function asking<T>(names: Names, resource: string, spec: object | undefined, namespace?: string) {
+function questionOptions<T>(names: Names, resource: string, spec: object | undefined, namespace?: string) {
   return {
     queryKey: ["asked", resource, spec, namespace],
     queryFn: ({ signal }: { readonly signal: AbortSignal }) =>
-      ask<T>(names, resource, spec ?? {}, { signal, namespace }),
+      postQuestion<T>(names, resource, spec ?? {}, { signal, namespace }),
     enabled: spec !== undefined,
     staleTime: LATER_MS,
     refetchInterval: ({ state }: Query<T>) =>

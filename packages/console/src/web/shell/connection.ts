@@ -26,7 +26,7 @@ export function noteAnswer(part: Part): void {
     away.delete(passed)
     known.add(passed)
   }
-  tell()
+  notify()
 }
 
 export function noteFailure(part: Part, error: unknown): void {
@@ -38,7 +38,7 @@ export function noteFailure(part: Part, error: unknown): void {
   }
   const silent = error.reason === "Unreachable" ? (error.status === 503 ? "server" : "api") : part
   if (!away.has(silent)) away.set(silent, Date.now())
-  tell()
+  notify()
 }
 
 /** A control plane that stops withdraws its API from the cluster, which then answers 404 without a reason. */
@@ -55,7 +55,7 @@ export function whenAway(): number | undefined {
   return awaySince
 }
 
-function tell(): void {
+function notify(): void {
   const since = away.size === 0 ? undefined : Math.min(...away.values())
   if (awaySince === since) return
   awaySince = since

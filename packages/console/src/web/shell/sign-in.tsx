@@ -18,8 +18,8 @@ interface SignInProps {
 
 export function SignIn({ about, failure, ended }: SignInProps): ReactNode {
   const queries = useQueryClient()
-  const [trouble, setTrouble] = useState("")
-  const said = trouble || (about?.linkTrouble ?? "")
+  const [problem, setTrouble] = useState("")
+  const message = problem || (about?.linkTrouble ?? "")
   useEffect(() => {
     const pasted = async (): Promise<void> => {
       if (window.location.hash.startsWith("#/sign-in?")) queries.setQueryData(["session"], await openSession())
@@ -47,7 +47,7 @@ export function SignIn({ about, failure, ended }: SignInProps): ReactNode {
         <h1>Sign in</h1>
         {ended && <p role="status">You are signed out: the session expired, or the console restarted.</p>}
         {failure !== null && <p role="alert">{failure.message}</p>}
-        {said !== "" && <p role="alert">{said}</p>}
+        {message !== "" && <p role="alert">{message}</p>}
         {about?.signIn.link === true && (
           <p>
             <code>merlonctl dashboard</code> opens this page signed in.

@@ -29,17 +29,17 @@ export function followInReply(
   reply: ServerResponse,
   { group, seen, wanted }: Followed,
 ): () => void {
-  const isTold = wanted === undefined || question.query.get("allowWatchBookmarks") === "true"
+  const sendsBookmarks = wanted === undefined || question.query.get("allowWatchBookmarks") === "true"
   const type = { apiVersion: `${group}/${ANSWERS_VERSION}`, kind: question.resource.kind }
   const seconds = wholeIn(question.query, "timeoutSeconds", WATCH_SECONDS, WATCH_SECONDS)
   let leftOut = 0
-  let unheard: readonly string[] = []
+  let reportedSilent: readonly string[] = []
   const write = (event: object): void => void reply.write(`${JSON.stringify(event)}\n`)
   const bookmark = (): void => {
-    if (!isTold) return
+    if (!sendsBookmarks) return
     const annotations = {
       [`${group}/left-out`]: String(leftOut),
-      ...(unheard.length === 0 ? {} : { [`${group}/silent`]: unheard.join(",") }),
+      ...(reportedSilent.length === 0 ? {} : { [`${group}/silent`]: reportedSilent.join(",") }),
     }
     write({ type: "BOOKMARK", object: { ...type, metadata: { resourceVersion: "0", annotations } } })
     leftOut = 0
@@ -58,7 +58,7 @@ export function followInReply(
     if (leftOut > 0 && reply.writableLength <= MAX_LINES) bookmark()
   }
   const silent = (replicas: readonly string[]): void => {
-    unheard = replicas
+    reportedSilent = replicas
     if (reply.headersSent) bookmark()
   }
   // Before the response header is sent, so that an invalid filter is still rejected.

@@ -6,7 +6,7 @@ import type { MeshNames } from "@merlon/policy/mesh"
 import { KINDS, type PolicyDocument } from "@merlon/policy/resources"
 import { brokenLinks, type HistoryEntry } from "../../history/chain.js"
 import { type CurrentPolicy, documentsAt, type Moment } from "../../history/documents-at.js"
-import type { KeptEvidence } from "../../history/evidence.js"
+import type { StoredEvidence } from "../../history/evidence.js"
 import type { HistoryStore } from "../../history/history-store.js"
 import { bodyBefore, type NamespaceHistory } from "../../history/namespace-history.js"
 import { bodyDigest, bodyOf } from "../../history/policy-body.js"
@@ -121,7 +121,7 @@ export class HistoryAnswers {
     }
   }
 
-  async #evidenceOf({ certificate, namespace }: HistoryEntry): Promise<KeptEvidence> {
+  async #evidenceOf({ certificate, namespace }: HistoryEntry): Promise<StoredEvidence> {
     if (certificate === undefined) throw notFound("this change has no certificate: an older version recorded it")
     if ("missing" in certificate) throw notFound(`this change has no certificate: ${certificate.missing}`)
     const evidence = await this.#sources.store.evidence(namespace, certificate.digest)

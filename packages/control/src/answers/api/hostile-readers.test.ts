@@ -44,8 +44,8 @@ beforeAll(async () => {
     names: meshNames(),
     frontProxy: () => readFrontProxy({ "requestheader-client-ca-file": authority.certificate }),
     seen: {
-      follow: (_: unknown, told: ObservationFollower) => {
-        follower = told
+      follow: (_: unknown, received: ObservationFollower) => {
+        follower = received
         following += 1
         return () => {
           following -= 1
@@ -93,7 +93,7 @@ interface Asked {
   readonly body?: string
 }
 
-function asking({ path, user = "jane", body }: Asked) {
+function pending({ path, user = "jane", body }: Asked) {
   return request({
     ...{ port: port(), host: "127.0.0.1", ca: own.certificate, agent: false, key: front.key, cert: front.certificate },
     ...{ path: `${BASE}${path}`, method: body === undefined ? "GET" : "POST", headers: { "x-remote-user": user } },
@@ -101,7 +101,7 @@ function asking({ path, user = "jane", body }: Asked) {
 }
 
 async function ask(asked: Asked): Promise<IncomingMessage> {
-  const sent = asking(asked)
+  const sent = pending(asked)
   sent.end(asked.body)
   const [answer] = (await once(sent, "response")) as [IncomingMessage]
   return answer
@@ -130,7 +130,7 @@ it("frees the slot of a client that left before its permission was checked", asy
   permitted = new Promise(resolve => {
     permit = resolve
   })
-  const leaving = Array.from({ length: SHARE }, () => asking({ path: "/decisions?watch=true" }))
+  const leaving = Array.from({ length: SHARE }, () => pending({ path: "/decisions?watch=true" }))
   for (const one of leaving) one.on("error", () => undefined).end()
   await vi.waitFor(() => expect(replies).toHaveLength(SHARE), PATIENCE)
   for (const one of leaving) one.destroy()

@@ -104,7 +104,7 @@ export class ObservedAnswers {
     if (resource.name === "decisions") {
       const { found, silent } = await this.#sources.observations.decision(name, namespace)
       if (found !== undefined) return found
-      throw notFound(`no connected proxy has the decision \`${name}\` among its last thousand${unheard(silent)}`)
+      throw notFound(`no connected proxy has the decision \`${name}\` among its last thousand${silentText(silent)}`)
     }
     if (resource.name === "workloads") return this.#workload(name, namespace)
     const window = question.query.get("window")
@@ -112,7 +112,7 @@ export class ObservedAnswers {
     const { items, notes } = await this.list({ ...question, query })
     const item = items.find(({ metadata }) => metadata.name === name)
     if (item !== undefined) return item
-    throw notFound(`no \`${name}\` found in ${resource.name}${unheard(listOf(notes.partial).map(String))}`)
+    throw notFound(`no \`${name}\` found in ${resource.name}${silentText(listOf(notes.partial).map(String))}`)
   }
 
   /** Returns a function that stops following. */
@@ -269,7 +269,7 @@ function partial(silent: readonly string[]): { readonly partial?: readonly strin
   return silent.length === 0 ? {} : { partial: silent }
 }
 
-function unheard(silent: readonly string[]): string {
+function silentText(silent: readonly string[]): string {
   if (silent.length === 0) return ""
   const [replicas, have] = silent.length === 1 ? ["replica", "has"] : ["replicas", "have"]
   return `; the ${replicas} ${silent.join(", ")} of the control plane ${have} not responded: retry`

@@ -4,10 +4,10 @@
 
 import type { ObservedCall } from "@merlon/policy/ledger"
 import type { MeshConfig } from "@merlon/policy/mesh"
-import { readAsked } from "@merlon/policy/policy-tests"
+import { readDescribedRequest } from "@merlon/policy/policy-tests"
 import { workloadsCalled } from "@merlon/policy/proof"
 import { type PolicyDocument, validate } from "@merlon/policy/resources"
-import { AskedError } from "@merlon/policy/trial"
+import { RequestDescriptionError } from "@merlon/policy/trial"
 import { proofWorkload } from "../../proofs/proof-workload.js"
 import type { Prover } from "../../proofs/prover.js"
 import type { UserQuery } from "../../proofs/question.js"
@@ -163,10 +163,10 @@ function principalIn(spec: Foreign): string {
 
 function requestIn(spec: Foreign): NonNullable<UserQuery["request"]> {
   try {
-    const request = readAsked(spec.request)
+    const request = readDescribedRequest(spec.request)
     if (typeof request.token !== "string") return request
   } catch (error) {
-    throw error instanceof AskedError ? badRequest(`spec.${error.message}`) : error
+    throw error instanceof RequestDescriptionError ? badRequest(`spec.${error.message}`) : error
   }
   throw badRequest("spec.request.token: describe the token by its claims; tokens are not accepted here")
 }

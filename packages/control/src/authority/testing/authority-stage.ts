@@ -49,15 +49,15 @@ class MemoryLedger implements ProxyLedger {
   says(key: string, trust: TrustSpec | undefined, signer: string | undefined): void {
     const enforced = new Map(trust === undefined ? [] : [[resourceNames.trust, { version: trustVersion(trust) }]])
     this.proxies.set(key, { key, connectedAt: 0, enforced, rejection: undefined, signer })
-    this.#tell(key)
+    this.#notify(key)
   }
 
   leaves(key: string): void {
     this.proxies.delete(key)
-    this.#tell(key)
+    this.#notify(key)
   }
 
-  #tell(key: string): void {
+  #notify(key: string): void {
     for (const listener of this.#listeners) listener(new Set([key]))
   }
 }

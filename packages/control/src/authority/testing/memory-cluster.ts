@@ -11,13 +11,13 @@ export class MemoryCluster extends MemoryClient {
 
   override put(type: ResourceType, object: KubernetesObject): KubernetesObject {
     const stored = super.put(type, object)
-    this.#tell(type, objectKey(stored), stored)
+    this.#notify(type, objectKey(stored), stored)
     return stored
   }
 
   override async delete(type: ResourceType, name: string, namespace?: string): Promise<boolean> {
     const existed = await super.delete(type, name, namespace)
-    if (existed) this.#tell(type, namespace === undefined ? name : `${namespace}/${name}`, undefined)
+    if (existed) this.#notify(type, namespace === undefined ? name : `${namespace}/${name}`, undefined)
     return existed
   }
 
@@ -29,7 +29,7 @@ export class MemoryCluster extends MemoryClient {
   release(): void {
     const held = this.#held ?? []
     this.#held = undefined
-    for (const tell of held) tell()
+    for (const notify of held) notify()
   }
 
   reflect(type: ResourceType, keep: (object: KubernetesObject) => boolean = () => true): Reflected<KubernetesObject> {
@@ -55,11 +55,11 @@ export class MemoryCluster extends MemoryClient {
     }
   }
 
-  #tell(type: ResourceType, key: string, object: KubernetesObject | undefined): void {
-    const tell = (): void => {
+  #notify(type: ResourceType, key: string, object: KubernetesObject | undefined): void {
+    const notify = (): void => {
       for (const watcher of this.#watchers) watcher(type, key, object)
     }
-    if (this.#held === undefined) queueMicrotask(tell)
-    else this.#held.push(tell)
+    if (this.#held === undefined) queueMicrotask(notify)
+    else this.#held.push(notify)
   }
 }

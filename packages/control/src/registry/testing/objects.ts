@@ -56,7 +56,7 @@ export function serviceOf(
   }
 }
 
-export class HandReflected<T extends KubernetesObject> implements Reflected<T> {
+export class ManualReflected<T extends KubernetesObject> implements Reflected<T> {
   readonly items = new Map<string, T>()
   readonly synced: Promise<void>
   readonly #listeners = new Set<(change: Change<T>) => void>()
@@ -75,12 +75,12 @@ export class HandReflected<T extends KubernetesObject> implements Reflected<T> {
     const key = objectKey(object)
     const previous = this.items.get(key)
     this.items.set(key, object)
-    this.#tell({ key, object, previous })
+    this.#notify({ key, object, previous })
   }
 
   delete(key: string): void {
     const previous = this.items.get(key)
-    if (this.items.delete(key)) this.#tell({ key, object: undefined, previous })
+    if (this.items.delete(key)) this.#notify({ key, object: undefined, previous })
   }
 
   onChange(listener: (change: Change<T>) => void): () => void {
@@ -88,7 +88,7 @@ export class HandReflected<T extends KubernetesObject> implements Reflected<T> {
     return () => this.#listeners.delete(listener)
   }
 
-  #tell(change: Change<T>): void {
+  #notify(change: Change<T>): void {
     for (const listener of [...this.#listeners]) listener(change)
   }
 }

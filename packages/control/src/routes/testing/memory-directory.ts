@@ -42,19 +42,19 @@ export class MemoryDirectory implements MeshDirectory {
     const addresses = new Set([...(this.workloads.get(key)?.addresses ?? []), ...(workload?.addresses ?? [])])
     if (workload === undefined) this.workloads.delete(key)
     else this.workloads.set(key, workload)
-    this.#tell({ workloads: new Set([key]), services: new Set([...before, ...this.#hosts(key)]), addresses })
+    this.#notify({ workloads: new Set([key]), services: new Set([...before, ...this.#hosts(key)]), addresses })
   }
 
   setService(service: MeshServiceEntry): void {
     const addresses = new Set([...(this.services.get(service.host)?.addresses ?? []), ...service.addresses])
     this.services.set(service.host, service)
-    this.#tell({ workloads: new Set(), services: new Set([service.host]), addresses })
+    this.#notify({ workloads: new Set(), services: new Set([service.host]), addresses })
   }
 
   removeService(host: string): void {
     const addresses = new Set(this.services.get(host)?.addresses)
     this.services.delete(host)
-    this.#tell({ workloads: new Set(), services: new Set([host]), addresses })
+    this.#notify({ workloads: new Set(), services: new Set([host]), addresses })
   }
 
   #hosts(key: string): readonly string[] {
@@ -63,7 +63,7 @@ export class MemoryDirectory implements MeshDirectory {
       .map(service => service.host)
   }
 
-  #tell(change: DirectoryChange): void {
+  #notify(change: DirectoryChange): void {
     for (const listener of [...this.#listeners]) listener(change)
   }
 }

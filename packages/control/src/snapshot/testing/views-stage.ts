@@ -8,7 +8,7 @@ import { StoredPolicies } from "../../policies/stored-policies.js"
 import type { SecurityKind } from "../../policies/stored-policy.js"
 import { Registry } from "../../registry/registry.js"
 import { WorkloadViews } from "../workload-views.js"
-import { HandKeySets, HandScheduler, HandTrust } from "./hand-driven.js"
+import { ManualKeySets, ManualScheduler, ManualTrust } from "./manual-sources.js"
 
 export const MESH: MeshConfig = meshConfig()
 
@@ -25,9 +25,9 @@ export function policyOf(
 
 export function viewsStage({ begin = true } = {}) {
   const registry = new Registry({ names: MESH.names })
-  const scheduler = new HandScheduler()
-  const trust = new HandTrust()
-  const keySets = new HandKeySets()
+  const scheduler = new ManualScheduler()
+  const trust = new ManualTrust()
+  const keySets = new ManualKeySets()
   const invalid: string[] = []
   const encoded: ProxyResource[] = []
   const time = { now: 1_700_000_000_000 }

@@ -30,7 +30,7 @@ class Listeners<Args extends unknown[]> {
       this.#all.delete(listener)
     }
   }
-  tell(...args: Args): void {
+  notify(...args: Args): void {
     for (const listener of this.#all) listener(...args)
   }
 }
@@ -93,7 +93,7 @@ export class Stage {
   apply(object: KubernetesObject): void {
     const kind = object.kind as Kind // tests apply only our kinds
     this.#policies.set(kind, this.client.put(policyTypes(mesh.names)[kind], object))
-    this.#selectionListeners.tell(new Set([policyKey(kind, object.metadata.namespace ?? "", object.metadata.name)]))
+    this.#selectionListeners.notify(new Set([policyKey(kind, object.metadata.namespace ?? "", object.metadata.name)]))
   }
 
   remove(kind: Kind, key: string): void {
@@ -104,34 +104,34 @@ export class Stage {
 
   setWorkloads(...workloads: MeshWorkload[]): void {
     for (const workload of workloads) this.#workloads.set(workload.key, workload)
-    this.#directoryListeners.tell({
+    this.#directoryListeners.notify({
       workloads: new Set(workloads.map(({ key }) => key)),
       services: new Set(),
       addresses: new Set(),
     })
-    this.#selectionListeners.tell(new Set(this.#policies.items.keys()))
+    this.#selectionListeners.notify(new Set(this.#policies.items.keys()))
   }
 
   optIn(namespace: string): void {
     this.outside.delete(namespace)
-    this.#memberListeners.tell(namespace)
+    this.#memberListeners.notify(namespace)
   }
 
   setService(service: MeshServiceEntry): void {
     this.#services.set(service.host, service)
-    this.#directoryListeners.tell({ workloads: new Set(), services: new Set([service.host]), addresses: new Set() })
+    this.#directoryListeners.notify({ workloads: new Set(), services: new Set([service.host]), addresses: new Set() })
   }
 
   setKeys(rule: { issuer?: string; jwksUri?: string }, state: Partial<KeySetState>, jwks: boolean): void {
     const id = keySetId(rule)
     const none = { id, jwks: undefined, keys: 0, fetchedAt: undefined, nextFetchAt: undefined, error: undefined }
     this.#keys.set(id, { ...none, ...this.#keys.get(id), ...state })
-    this.#keyListeners.tell(id, { jwks })
+    this.#keyListeners.notify(id, { jwks })
   }
 
   setClients(meshService: string, count: Partial<ClientCount>): void {
     this.#clients.set(meshService, { ...NO_CLIENTS, ...count })
-    this.#clientListeners.tell(new Set([meshService]))
+    this.#clientListeners.notify(new Set([meshService]))
   }
 
   /** The proxy acknowledges everything that it has to enforce now. */
@@ -151,10 +151,10 @@ export class Stage {
 
   disconnect(key: string): void {
     this.#proxies.delete(key)
-    this.#ledgerListeners.tell(new Set([key]))
+    this.#ledgerListeners.notify(new Set([key]))
   }
 
-  said(kind: Kind, key: string, type = "Enforced"): string {
+  received(kind: Kind, key: string, type = "Enforced"): string {
     const object = this.client.objects.get(`${policyTypes(mesh.names)[kind].plural}/${key}`)
     const { conditions = [] } = (object?.status ?? {}) as { conditions?: { [field: string]: string }[] }
     const condition = conditions.find(candidate => candidate.type === type)
@@ -178,7 +178,7 @@ export class Stage {
   #report(key: string, record: Partial<ProxyRecord>): void {
     const empty = { key, connectedAt: 0, enforced: new Map(), rejection: undefined, signer: undefined }
     this.#proxies.set(key, { ...empty, ...record })
-    this.#ledgerListeners.tell(new Set([key]))
+    this.#ledgerListeners.notify(new Set([key]))
   }
 
   #directory(): MeshDirectory {

@@ -153,7 +153,7 @@ it("has bounded work", () => {
 })
 
 describe("an invariant", () => {
-  const told = (never: readonly Rule[]) => {
+  const resultOf = (never: readonly Rule[]) => {
     const spec = { never: never.map(rule => ({ name: "closed", ...rule })) }
     const metadata = { name: "i", namespace: "foo", creationTimestamp: "2026-01-01T00:00:00Z" }
     const invariant: PolicyInvariant = {
@@ -166,7 +166,7 @@ describe("an invariant", () => {
   }
 
   it("skips another spelling that is reported already", () => {
-    expect(told([to({ paths: ["/1*"] }), to({ methods: ["PUT"], paths: ["/b", "/admin"] })])).toMatchObject([
+    expect(resultOf([to({ paths: ["/1*"] }), to({ methods: ["PUT"], paths: ["/b", "/admin"] })])).toMatchObject([
       {
         code: "closed-by-one-spelling",
         kind: "PolicyInvariant",
@@ -182,6 +182,6 @@ describe("an invariant", () => {
     ["the others in an alternative", to({ paths: ["/1"] }, { paths: ["/1*"] })],
     ["what is left out", to({ notPaths: ["/open"] })],
   ])("of %s is fine", (_, rule) => {
-    expect(told([rule])).toEqual([])
+    expect(resultOf([rule])).toEqual([])
   })
 })

@@ -5,7 +5,7 @@
 import type { MeshConfig } from "../../mesh/config.js"
 import type { PolicyDocument } from "../../resources/document.js"
 import { Arena, type Round } from "../arena.js"
-import { type Frame, looksAt } from "../frame.js"
+import { type Frame, readsLocation } from "../frame.js"
 import type { Outcome, Stages } from "../outcome.js"
 import { type PolicySide, policySide } from "../policy-side.js"
 import { isRuleRegion } from "../read-rules.js"
@@ -134,9 +134,9 @@ function nameOf({ frame, from, to, at }: ProblemRef, sides: readonly PolicySide[
 function tokenName({ token }: Frame, sides: readonly PolicySide[]): string {
   if (typeof token === "string") return token
   const rules = sides.flatMap(side => side.tokens)
-  const lookers = (place: string) => rules.map(rule => looksAt(rule, place)).join()
+  const readers = (place: string) => rules.map(rule => readsLocation(rule, place)).join()
   const places = rules.flatMap(({ locations }) => locations.map(locationId))
-  const [first = token.at] = places.filter(place => lookers(place) === lookers(token.at)).sort()
+  const [first = token.at] = places.filter(place => readers(place) === readers(token.at)).sort()
   return first
 }
 

@@ -186,8 +186,8 @@ function halves(marks: readonly (TextMark | undefined)[], options: TextOptions, 
     budget,
   )
   const classes: Half[] = found.map(({ matched, text }) => {
-    const borne = new Set(matched.map(position => present[position]?.index))
-    return { text, bears: index => marks[index] === undefined || borne.has(index) }
+    const matchedIndexes = new Set(matched.map(position => present[position]?.index))
+    return { text, bears: index => marks[index] === undefined || matchedIndexes.has(index) }
   })
   if (options.optional) classes.push({ text: undefined, bears: index => marks[index] === undefined })
   return classes

@@ -205,18 +205,19 @@ function widened(
       if (to === "allow" || to === "custom") regions.set(region, [...(regions.get(region) ?? []), ...workloads])
     }
   }
-  const told = [...regions].map(
+  const messages = [...regions].map(
     ([region, workloads]) => `this newly allows ${region}${region.includes(", ") ? "," : ""} ${onWorkloads(workloads)}`,
   )
   const undecided = groups.find(({ comparison }) => comparison.undecided !== undefined)
-  const more = told.length > MAX_TOLD ? [`and ${told.length - MAX_TOLD} more; \`merlonctl diff\` lists them`] : []
+  const more =
+    messages.length > MAX_TOLD ? [`and ${messages.length - MAX_TOLD} more; \`merlonctl diff\` lists them`] : []
   const gap =
     undecided === undefined
       ? []
       : [
           `what else this changes is not decided: ${undecided.comparison.undecided}; run \`merlonctl diff\`, which takes longer`,
         ]
-  return [...told.slice(0, MAX_TOLD), ...more, ...gap]
+  return [...messages.slice(0, MAX_TOLD), ...more, ...gap]
 }
 
 function onWorkloads(workloads: readonly ProofWorkload[]): string {

@@ -199,9 +199,9 @@ class Differences {
     if (before === undefined || after === undefined) return
     // If modes and tokens decide alike on both sides, those outcomes cannot differ.
     const possible = settlesAlike(before, after) ? AUTHORIZED : OUTCOMES
-    const asks = before.custom.length + after.custom.length > 0
-    const outcomes = asks ? possible : possible.filter(outcome => outcome !== "custom")
-    if (asks) this.#otherProviders(round, before, after)
+    const hasCustom = before.custom.length + after.custom.length > 0
+    const outcomes = hasCustom ? possible : possible.filter(outcome => outcome !== "custom")
+    if (hasCustom) this.#otherProviders(round, before, after)
     for (const to of outcomes) {
       for (const from of outcomes) {
         if (from === to) continue

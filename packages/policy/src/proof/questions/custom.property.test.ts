@@ -24,7 +24,7 @@ const ANSWERS = [[], ["p"], ["q"], ["p", "q"]]
 /**
  * Enforces all policies and makes those that deny ask a provider instead: the first asks `p`, the next `q`, and so on.
  */
-const asking = (set: readonly AuthorizationPolicy[], first: number): readonly AuthorizationPolicy[] => {
+const pending = (set: readonly AuthorizationPolicy[], first: number): readonly AuthorizationPolicy[] => {
   let next = first
   return set.map(policy => {
     const { annotations: _, ...metadata } = policy.metadata
@@ -37,7 +37,7 @@ const asking = (set: readonly AuthorizationPolicy[], first: number): readonly Au
 
 const sets = fc
   .tuple(pairs, fc.nat({ max: 1 }), fc.nat({ max: 1 }))
-  .map(([[before, after], one, two]) => [asking(before, one), asking(after, two)] as const)
+  .map(([[before, after], one, two]) => [pending(before, one), pending(after, two)] as const)
 
 /** The policies as if the providers in `denying` denied every request they are asked about, and the others none. */
 function answered(set: readonly AuthorizationPolicy[], denying: readonly string[]): readonly AuthorizationPolicy[] {

@@ -26,7 +26,7 @@ const strict: PeerAuthentication = {
 }
 const workload = { namespace: "foo", name: "web", labels: {} }
 const to = (...paths: string[]): Rule => ({ to: [{ operation: { paths } }] })
-const said = (...documents: PolicyDocument[]) =>
+const resultOf = (...documents: PolicyDocument[]) =>
   deadRules(documents, [workload], mesh).dead.map(
     ({ rule, because, by }) =>
       `${rule.policy.name} ${rule.rule}: ${because}${by.map(ref => ` ${ref.policy.name} ${ref.rule}`).join("")}`,
@@ -63,7 +63,7 @@ describe("a rule is dead", () => {
       [],
     ],
   ])("%s", (_, documents, expected) => {
-    expect(said(...documents)).toEqual(expected)
+    expect(resultOf(...documents)).toEqual(expected)
   })
 
   it("only if it is dead on every workload that it concerns", () => {

@@ -120,14 +120,14 @@ it("decides and compares as the naive table does", { timeout: 180_000 * inject("
       const { result, groups } = diffSets(old, is, [workload], mesh, OPTIONS)
       seen[result]++
       seen[proxy]++
-      const told = groups.flatMap(({ comparison }) => comparison.changes.map(({ from, to }) => `${from} → ${to}`))
+      const received = groups.flatMap(({ comparison }) => comparison.changes.map(({ from, to }) => `${from} → ${to}`))
       const isComplete = groups.every(({ comparison }) => comparison.undecided === undefined)
       for (const one of some) {
         const [first, second] = [judged(was, one).outcome, judged(now, one).outcome]
         expect([judged(own, one).outcome, judged(ours, one).outcome]).toEqual([first, second])
         if (first === second) continue
         expect(result).not.toBe("equal")
-        if (isComplete) expect(told).toContain(`${first} → ${second}`)
+        if (isComplete) expect(received).toContain(`${first} → ${second}`)
       }
     }),
     { numRuns: 120 * inject("effort") },

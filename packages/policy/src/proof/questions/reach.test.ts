@@ -19,7 +19,7 @@ const strict: PeerAuthentication = {
   spec: { mtls: { mode: "STRICT" } },
 }
 const workload = { namespace: "foo", name: "web", labels: {} }
-const said = (documents: readonly PolicyDocument[], asked: Rule) => {
+const resultOf = (documents: readonly PolicyDocument[], asked: Rule) => {
   const { ways, undecided } = reachOf(documents, workload, meshConfig(), asked, { now: 1_000 })
   expect(undecided).toBeUndefined()
   return ways.map(({ callers, requests, limits }) => [`${requests} from ${callers}`, ...limits].join(", "))
@@ -39,44 +39,47 @@ const noOps = policy("no-ops", {
 
 describe("a path in the spelling that a client sends", () => {
   it.each(["//a", "/x/../a", "/%61", "/a?q=1", "/./a", "/\\a"])("%s is normalised", path => {
-    expect(said([readers], get(path))).toEqual(said([readers], get("/a")))
-    expect(said([readers], get(path))).not.toEqual([])
+    expect(resultOf([readers], get(path))).toEqual(resultOf([readers], get("/a")))
+    expect(resultOf([readers], get(path))).not.toEqual([])
   })
 
   it.each([
     ["//a/*", "/a/*"],
     ["/x/..//a*", "/a*"],
   ])("%s covers what %s does", (path, plain) => {
-    expect(said([readers], get(path))).toEqual(said([readers], get(plain)))
-    expect(said([readers], get(path))).not.toEqual([])
+    expect(resultOf([readers], get(path))).toEqual(resultOf([readers], get(plain)))
+    expect(resultOf([readers], get(path))).not.toEqual([])
   })
 
   it("keeps a last segment that begins with a dot", () => {
-    expect(said([readers], get("/.*"))).not.toEqual(said([readers], get("/*")))
+    expect(resultOf([readers], get("/.*"))).not.toEqual(resultOf([readers], get("/*")))
   })
 })
 
 describe("who can", () => {
   it("is any caller, without conditions", () => {
-    expect(said([], get("/a"))).toEqual(["any request from any caller"])
+    expect(resultOf([], get("/a"))).toEqual(["any request from any caller"])
   })
 
   it("are the callers of each rule, without those that other rules exclude", () => {
-    expect(said([readers, noOps], get("/a"))).toEqual(["GET from namespace app", "/a from cluster.local/ns/app/sa/a"])
-    expect(said([readers], { to: [{ operation: { methods: ["POST"], paths: ["/c"] } }] })).toEqual([])
+    expect(resultOf([readers, noOps], get("/a"))).toEqual([
+      "GET from namespace app",
+      "/a from cluster.local/ns/app/sa/a",
+    ])
+    expect(resultOf([readers], { to: [{ operation: { methods: ["POST"], paths: ["/c"] } }] })).toEqual([])
   })
 
   it("are only callers with an identity, in STRICT mode", () => {
-    expect(said([strict], get("/a"))).toEqual(["any request from any caller, over mutual TLS"])
+    expect(resultOf([strict], get("/a"))).toEqual(["any request from any caller, over mutual TLS"])
   })
 })
 
 it("reports what an identity can reach", () => {
   const asks = (principal: string): Rule => ({ from: [{ source: { principals: [principal] } }] })
-  expect(said([readers, noOps], asks("cluster.local/ns/ops/sa/x"))).toEqual([
+  expect(resultOf([readers, noOps], asks("cluster.local/ns/ops/sa/x"))).toEqual([
     "GET from namespace ops, except what rule 0 of `foo/no-ops` matches",
   ])
-  expect(said([readers], asks("cluster.local/ns/else/sa/x"))).toEqual([])
+  expect(resultOf([readers], asks("cluster.local/ns/else/sa/x"))).toEqual([])
 })
 
 it("shows no example that the question does not ask for", () => {

@@ -113,7 +113,7 @@ interface Found {
   readonly frames: Frame[]
   readonly witness: Witness
   /** The CUSTOM rules that match some of it, by their ids. */
-  readonly asking: Map<string, RuleRef>
+  readonly customRules: Map<string, RuleRef>
 }
 
 class Ways {
@@ -172,9 +172,9 @@ class Ways {
           this.proofs?.add({ frame: round.frame, to: "allow", at: [0] }, round, this.#arena.sides, as, log)
         continue
       }
-      const asking = stages.custom.filter(region => this.#meets(problem, region))
+      const customRules = stages.custom.filter(region => this.#meets(problem, region))
       const witness =
-        this.#unasked(problem, asked, asking, round.frame) ?? this.#replayed(problem, asked, solution, round.frame)
+        this.#unasked(problem, asked, customRules, round.frame) ?? this.#replayed(problem, asked, solution, round.frame)
       if (witness === undefined) {
         this.#undecided ??=
           "a condition depends on what is not analysed, such as a header that a token writes or a time"
@@ -182,13 +182,13 @@ class Ways {
       }
       const id = one?.ref.id ?? ""
       const known = this.#found.get(id)
-      const refs = asking.map(({ ref }) => [ref.id, ref] as const)
+      const refs = customRules.map(({ ref }) => [ref.id, ref] as const)
       if (known === undefined) {
         const narrowed = this.#narrowed(round, one, problemOf)
-        this.#found.set(id, { ...narrowed, frames: [round.frame], witness, asking: new Map(refs) })
+        this.#found.set(id, { ...narrowed, frames: [round.frame], witness, customRules: new Map(refs) })
       } else {
         known.frames.push(round.frame)
-        for (const [id, ref] of refs) known.asking.set(id, ref)
+        for (const [id, ref] of refs) known.customRules.set(id, ref)
       }
     }
   }
@@ -198,9 +198,9 @@ class Ways {
   }
 
   /** A request that is allowed whatever a provider answers, if there is one. */
-  #unasked(problem: Problem, asked: Region, asking: readonly RuleRegion[], frame: Frame): Witness | undefined {
-    if (asking.length === 0) return undefined
-    const sure = joined(problem, { needs: [], bans: asking })
+  #unasked(problem: Problem, asked: Region, customRules: readonly RuleRegion[], frame: Frame): Witness | undefined {
+    if (customRules.length === 0) return undefined
+    const sure = joined(problem, { needs: [], bans: customRules })
     const solution = solve(sure, this.budget, this.#memo)
     return solution && this.#replayed(sure, asked, solution, frame)
   }
@@ -235,7 +235,7 @@ class Ways {
   #ways(): readonly Way[] {
     const possible = this.#arena.rounds.map(({ frame }) => frame)
     const frames = framesAt(possible, this.#arena.workload)
-    return [...this.#found.values()].map(({ allowed, problem, frames: own, witness, asking }) => {
+    return [...this.#found.values()].map(({ allowed, problem, frames: own, witness, customRules }) => {
       const tcp = own.every(({ protocol }) => protocol === "tcp")
       const rule = allowed?.rule
       return {
@@ -243,14 +243,14 @@ class Ways {
         callers: rule === undefined ? "any caller" : callersOf(rule),
         requests:
           rule === undefined ? (tcp ? "TCP connections" : "any request") : requestsOf(rule, tcp ? "tcp" : "http"),
-        limits: [...kindsOf(own, frames, rule), ...exceptionsOf(problem), ...unlessDenied([...asking.values()])],
-        providers: [...new Set([...asking.values()].flatMap(({ provider }) => provider ?? []))].sort(),
+        limits: [...kindsOf(own, frames, rule), ...exceptionsOf(problem), ...unlessDenied([...customRules.values()])],
+        providers: [...new Set([...customRules.values()].flatMap(({ provider }) => provider ?? []))].sort(),
         witness,
       }
     })
   }
 }
 
-function unlessDenied(asking: readonly RuleRef[]): readonly string[] {
-  return asking.map(ref => `unless \`${ref.provider ?? ""}\` denies what ${ruleWords(ref)} matches`)
+function unlessDenied(customRules: readonly RuleRef[]): readonly string[] {
+  return customRules.map(ref => `unless \`${ref.provider ?? ""}\` denies what ${ruleWords(ref)} matches`)
 }

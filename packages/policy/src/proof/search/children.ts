@@ -20,7 +20,7 @@ export interface OpenCondition {
 export interface Child {
   readonly value: Value
   /** Positions of the conditions with a mark that the value matches: positive ones hold, negated ones fail. */
-  readonly borne: ReadonlySet<number>
+  readonly matchedAt: ReadonlySet<number>
   /** Higher if the value excludes more bans and fails fewer needs. */
   readonly promise: number
 }
@@ -40,41 +40,41 @@ export function childrenOf(
   if (open.every(({ ofNeed, condition }) => !ofNeed && !condition.negated)) {
     budget.spend(1 + (marks.length >>> 4))
     const unmarked = dimension.unmarked(marks)
-    if (unmarked !== undefined) return [{ value: unmarked.value, borne: new Set(), promise: 0 }]
+    if (unmarked !== undefined) return [{ value: unmarked.value, matchedAt: new Set(), promise: 0 }]
   }
-  const deadly = deadlyMarks(open, naming)
+  const excluded = excludedMarks(open, naming)
   const all = memo.classes(dimension, marks, budget)
-  const classes = all.filter(({ matched }) => !matched.some(mark => deadly.has(mark)))
+  const classes = all.filter(({ matched }) => !matched.some(mark => excluded.has(mark)))
   budget.spend(1 + (all.length >>> 4))
-  const spared = open.flatMap(({ fatal, condition }, at) => (fatal && condition.negated ? [at] : []))
+  const required = open.flatMap(({ fatal, condition }, at) => (fatal && condition.negated ? [at] : []))
   const settled = dimension.several ? combinations(classes, useful(open, naming), budget) : classes
   const children = new Map<string, Child>()
   for (const { matched, value } of settled) {
-    const borne = new Set<number>()
+    const matchedAt = new Set<number>()
     let promise = 0
     for (const mark of matched) {
       for (const at of naming[mark] ?? []) {
-        if (borne.has(at)) continue
-        borne.add(at)
+        if (matchedAt.has(at)) continue
+        matchedAt.add(at)
         promise += weight(open[at])
       }
     }
-    budget.spend(1 + borne.size)
-    if (!spared.every(at => borne.has(at))) continue
-    const key = [...borne].sort((a, b) => a - b).join()
-    if (!children.has(key)) children.set(key, { value, borne, promise })
+    budget.spend(1 + matchedAt.size)
+    if (!required.every(at => matchedAt.has(at))) continue
+    const key = [...matchedAt].sort((a, b) => a - b).join()
+    if (!children.has(key)) children.set(key, { value, matchedAt, promise })
   }
   return [...children.values()].sort((a, b) => b.promise - a.promise)
 }
 
 /** Marks that no solution matches, because nothing else would prevent a ban. */
-function deadlyMarks(open: readonly OpenCondition[], naming: readonly (readonly number[])[]): ReadonlySet<number> {
-  const deadly = new Set<number>()
+function excludedMarks(open: readonly OpenCondition[], naming: readonly (readonly number[])[]): ReadonlySet<number> {
+  const excluded = new Set<number>()
   for (const [mark, positions] of naming.entries()) {
     const kills = positions.some(at => open[at]?.fatal === true && !open[at].condition.negated)
-    if (kills) deadly.add(mark)
+    if (kills) excluded.add(mark)
   }
-  return deadly
+  return excluded
 }
 
 interface Collected {

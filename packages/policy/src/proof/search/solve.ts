@@ -84,9 +84,9 @@ class Search {
     const known = this.#hopeless.get(key)
     if (known !== undefined) return known
     const cases: (readonly [Value, number])[] = []
-    for (const { value, borne } of childrenOf(dimension, conditions, this.#memo, this.#budget)) {
+    for (const { value, matchedAt } of childrenOf(dimension, conditions, this.#memo, this.#budget)) {
       this.#assigned.set(dimension, value)
-      const end = this.#visit(survivors(open, conditions, borne), possible)
+      const end = this.#visit(survivors(open, conditions, matchedAt), possible)
       if (end === SOLVED) return SOLVED
       if (this.#log !== undefined) cases.push([value, end])
     }
@@ -169,10 +169,10 @@ function isAvoidable(dimension: Dimension, conditions: readonly OpenCondition[])
   return dimension.unmarked(conditions.flatMap(({ condition }) => condition.marks)) !== undefined
 }
 
-function survivors(open: BitSet, conditions: readonly OpenCondition[], borne: ReadonlySet<number>): BitSet {
+function survivors(open: BitSet, conditions: readonly OpenCondition[], matchedAt: ReadonlySet<number>): BitSet {
   const left = open.copy()
   for (const [at, { part, condition }] of conditions.entries()) {
-    if (borne.has(at) === condition.negated) left.delete(part)
+    if (matchedAt.has(at) === condition.negated) left.delete(part)
   }
   return left
 }

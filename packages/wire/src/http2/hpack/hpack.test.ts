@@ -205,8 +205,8 @@ describe("a block of the same source", () => {
         for (const { which, size } of steps) {
           if (size !== null) encoder.limitTable(size)
           const source = sources[which] ?? { fields: [] }
-          const told = read(decoder, again(encoder, source))
-          expect(told).toEqual(source.fields.map(([key, text]) => `${key}: ${text}`))
+          const received = read(decoder, again(encoder, source))
+          expect(received).toEqual(source.fields.map(([key, text]) => `${key}: ${text}`))
         }
       }),
       { numRuns: 1_000 * inject("effort") },

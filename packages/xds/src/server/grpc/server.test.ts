@@ -139,13 +139,13 @@ describe("a connection", () => {
     const encoder = new HpackEncoder()
     let frames = OPENING
     for (let id = 1; id < 1_200; id += 2) frames += headersText(id, headBlock(encoder), false) + resetText(id, 8)
-    let said = ""
+    let result = ""
     socket.on("data", bytes => {
-      said += bytes.toString("latin1")
+      result += bytes.toString("latin1")
     })
     socket.write(frames, "latin1")
     await once(socket, "close")
-    expect(said).toContain("too many streams thrown away")
+    expect(result).toContain("too many streams thrown away")
   })
 })
 
@@ -163,11 +163,11 @@ describe("content that arrives before authentication", () => {
     const socket = await raw()
     // The response to this PING means that everything before it was read.
     socket.write(opening + single.repeat(SINGLE_BYTES) + pingText(false, "read all"), "latin1")
-    let said = ""
+    let result = ""
     socket.on("data", bytes => {
-      said += bytes.toString("latin1")
+      result += bytes.toString("latin1")
     })
-    await expect.poll(() => said.includes(pingText(true, "read all")), { timeout: 90_000 }).toBe(true)
+    await expect.poll(() => result.includes(pingText(true, "read all")), { timeout: 90_000 }).toBe(true)
     expect(countBuffers() - before).toBeLessThan(SINGLE_BYTES / 10)
   })
 

@@ -8,7 +8,7 @@ import type { ObservedCall, PolicyDiff } from "../../api/answers.js"
 import { api } from "../../api/client.js"
 import { kindNamed, pathOf } from "../../api/kinds.js"
 import type { Policy } from "../../api/objects.js"
-import { useAllPolicies, useAsked } from "../../api/queries.js"
+import { useAllPolicies, useQuestion } from "../../api/queries.js"
 import { useMayAsk } from "../../api/rights.js"
 import { useSession } from "../../shell/session.js"
 import { Mark } from "../../ui/mark.js"
@@ -61,7 +61,7 @@ function Effect({ stored, edits, policy }: EffectProps): ReactNode {
   const mayAsk = useMayAsk("diffs")
   const next = useMemo(() => withEdits(asWritten(stored), edits), [stored, edits])
   const question = useMemo(() => ({ documents: [next] }), [next])
-  const { data } = useAsked<PolicyDiff>("diffs", mayAsk === true ? question : undefined)
+  const { data } = useQuestion<PolicyDiff>("diffs", mayAsk === true ? question : undefined)
   const dryRun = useDryRun(next, { ...stored, kind: CHANGED_KIND })
   const invariants = useAllPolicies().find(({ entry }) => entry.kind === "PolicyInvariant")?.query.data?.length ?? 0
   const allowed = data?.groups.flatMap(({ changes }) => changes.filter(({ to }) => to === "allow")) ?? []

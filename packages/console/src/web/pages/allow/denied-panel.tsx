@@ -4,7 +4,7 @@
 import { type ReactNode, useMemo } from "react"
 import { Link } from "wouter"
 import type { Explanation, ObservedCall } from "../../api/answers.js"
-import { useAsked } from "../../api/queries.js"
+import { useQuestion } from "../../api/queries.js"
 import { useMayAsk } from "../../api/rights.js"
 import { ExplanationView } from "../../ui/explanation.js"
 import { Loaded } from "../../ui/loaded.js"
@@ -24,7 +24,7 @@ interface DeniedPanelProps {
 export function useExplanation(call: ObservedCall) {
   const mayAsk = useMayAsk("explanations")
   const question = useMemo(() => questionOf(call), [call])
-  return { mayAsk, explained: useAsked<Explanation>("explanations", mayAsk ? question : undefined) }
+  return { mayAsk, explained: useQuestion<Explanation>("explanations", mayAsk ? question : undefined) }
 }
 
 export function DeniedPanel({ call, allowing = false, close }: DeniedPanelProps): ReactNode {

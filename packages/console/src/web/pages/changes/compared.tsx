@@ -3,7 +3,7 @@
 
 import { type ReactNode, useMemo } from "react"
 import type { PolicyDiff } from "../../api/answers.js"
-import { useAsked } from "../../api/queries.js"
+import { useQuestion } from "../../api/queries.js"
 import { useMayAsk } from "../../api/rights.js"
 import { Card } from "../../ui/card.js"
 import { Loaded, Skeleton } from "../../ui/loaded.js"
@@ -23,7 +23,7 @@ export function Compared({ period: { from, to, isCut }, namespace }: ComparedPro
     () => ({ since: new Date(from).toISOString(), ...(to !== undefined && { until: new Date(to).toISOString() }) }),
     [from, to],
   )
-  const diff = useAsked<PolicyDiff>("diffs", mayAsk && !isReversed ? spec : undefined, namespace)
+  const diff = useQuestion<PolicyDiff>("diffs", mayAsk && !isReversed ? spec : undefined, namespace)
   return (
     <Card title="Net difference" note="for the workloads that run now">
       <p className="hint">

@@ -47,7 +47,7 @@ export function Entries({ entries, newest, outside, isSearched }: EntriesProps):
           <ol className="time-line">
             {own.map(entry => (
               <li key={`${entry.namespace} ${entry.sequence}`}>
-                <Told of={entry} isCurrent={current.has(policyPath(entry))} />
+                <EntrySummary of={entry} isCurrent={current.has(policyPath(entry))} />
               </li>
             ))}
           </ol>
@@ -64,7 +64,7 @@ const OPERATIONS = {
   delete: { word: "deleted", Icon: Minus },
 } as const
 
-function Told({ of: entry, isCurrent }: { readonly of: HistoryEntry; readonly isCurrent: boolean }): ReactNode {
+function EntrySummary({ of: entry, isCurrent }: { readonly of: HistoryEntry; readonly isCurrent: boolean }): ReactNode {
   const [, change] = useSearchParameters()
   const { time, user, operation, kind, namespace, name, generation, difference } = entry
   const { word, Icon } = OPERATIONS[operation]

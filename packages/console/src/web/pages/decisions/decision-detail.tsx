@@ -4,7 +4,7 @@
 import { type ReactNode, useMemo } from "react"
 import { Link } from "wouter"
 import type { Answer, Decision, Explanation } from "../../api/answers.js"
-import { useAsked } from "../../api/queries.js"
+import { useQuestion } from "../../api/queries.js"
 import { useMayAsk } from "../../api/rights.js"
 import { ExplanationView } from "../../ui/explanation.js"
 import { Loaded } from "../../ui/loaded.js"
@@ -33,7 +33,7 @@ export function DecisionDetail({ decision: { spec }, close }: DecisionDetailProp
     }),
     [spec],
   )
-  const explained = useAsked<Explanation>("explanations", mayAsk ? question : undefined)
+  const explained = useQuestion<Explanation>("explanations", mayAsk ? question : undefined)
   const rule = ruleParts(spec.rule)
   return (
     <SidePanel label="Decision" title={`${spec.method} ${spec.path}`} close={close}>

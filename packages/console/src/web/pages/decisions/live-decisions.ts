@@ -57,18 +57,18 @@ export function useLiveDecisions(query: string, paused: boolean, namespace?: str
     let timer: ReturnType<typeof setTimeout> | undefined
     const flush = (): void => {
       timer = undefined
-      const [news, left] = [waiting.reverse(), missed]
+      const [arrived, left] = [waiting.reverse(), missed]
       waiting = []
       missed = 0
       setState(known => ({
         ...known,
-        decisions: [...news, ...known.decisions].slice(0, MOST),
+        decisions: [...arrived, ...known.decisions].slice(0, MOST),
         leftOut: known.leftOut + left,
       }))
     }
     const follow = async (): Promise<void> => {
       // Starts the watch before the list, so that no decision between the two is missed.
-      const news = await apiLines<WatchEvent>(`${base}?watch=true&${query}`, ended.signal)
+      const events = await apiLines<WatchEvent>(`${base}?watch=true&${query}`, ended.signal)
       const { items } = await api<List<Answer<Decision>>>(`${base}?limit=${MOST_TOLD}&${query}`, {
         signal: ended.signal,
       })
@@ -79,7 +79,7 @@ export function useLiveDecisions(query: string, paused: boolean, namespace?: str
         decisions: [...items, ...before(known, asked, shown)].slice(0, MOST),
         leftOut: known.query === asked ? known.leftOut : 0,
       }))
-      for await (const event of news) {
+      for await (const event of events) {
         if (event.type === "ADDED") {
           if (!shown.has(event.object.metadata.name)) waiting.push(event.object)
         } else missed += Number(Object.values(event.object.metadata.annotations ?? {})[0] ?? 0)
@@ -114,6 +114,6 @@ export function useLiveDecisions(query: string, paused: boolean, namespace?: str
 }
 
 /** Known decisions that the new response does not contain: proxies remember fewer decisions than the page shows. */
-function before(known: Known, query: string, told: ReadonlySet<string>): readonly Answer<Decision>[] {
-  return known.query === query ? known.decisions.filter(({ metadata }) => !told.has(metadata.name)) : []
+function before(known: Known, query: string, listed: ReadonlySet<string>): readonly Answer<Decision>[] {
+  return known.query === query ? known.decisions.filter(({ metadata }) => !listed.has(metadata.name)) : []
 }

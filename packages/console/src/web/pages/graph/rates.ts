@@ -4,12 +4,12 @@
 import type { Edge } from "./edges.js"
 
 /** The counts at one time, in milliseconds. */
-interface Told {
+interface Sample {
   readonly at: number
   readonly edges: ReadonlyMap<string, Pick<Edge, "allowed" | "denied">>
 }
 
-export type History = readonly Told[]
+export type History = readonly Sample[]
 
 export interface Rate {
   /** Per minute. */
@@ -27,8 +27,8 @@ export const edgeKey = ({ from, to }: Pick<Edge, "from" | "to">): string => `${f
 /** Older counts are dropped, except for the last one, which is the start of the span. */
 export function remembered(history: History, edges: readonly Edge[], at: number): History {
   if (history.at(-1)?.at === at) return history
-  const young = history.findIndex(told => told.at > at - SPAN_MS)
-  const kept = history.slice(Math.max(0, (young < 0 ? history.length : young) - 1))
+  const firstRecent = history.findIndex(sample => sample.at > at - SPAN_MS)
+  const kept = history.slice(Math.max(0, (firstRecent < 0 ? history.length : firstRecent) - 1))
   return [...kept, { at, edges: new Map(edges.map(edge => [edgeKey(edge), edge])) }]
 }
 

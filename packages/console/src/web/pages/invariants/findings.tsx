@@ -4,7 +4,7 @@
 import type { ReactNode } from "react"
 import { Link } from "wouter"
 import type { Analysis, Finding } from "../../api/answers.js"
-import { useAsked } from "../../api/queries.js"
+import { useQuestion } from "../../api/queries.js"
 import { useMayAsk } from "../../api/rights.js"
 import { isIn, useNamespace } from "../../shell/namespace.js"
 import { Card } from "../../ui/card.js"
@@ -19,7 +19,7 @@ const MOST = 30
 export function Findings(): ReactNode {
   const namespace = useNamespace()
   const mayAsk = useMayAsk("analyses")
-  const analysis = useAsked<Analysis>("analyses", mayAsk ? EVERYTHING : undefined)
+  const analysis = useQuestion<Analysis>("analyses", mayAsk ? EVERYTHING : undefined)
   return (
     <Card title="Findings" note="dead rules, contradictions, traps">
       {mayAsk === false && (
@@ -57,7 +57,7 @@ function Found({ complete, findings }: Analysis): ReactNode {
       <ul className="plain">
         {findings.slice(0, MOST).map(finding => (
           <li key={JSON.stringify(finding)}>
-            <Told of={finding} />
+            <FindingText of={finding} />
           </li>
         ))}
       </ul>
@@ -66,7 +66,11 @@ function Found({ complete, findings }: Analysis): ReactNode {
   )
 }
 
-function Told({ of: { code, severity, kind, namespace, name, path, why, fix } }: { readonly of: Finding }): ReactNode {
+function FindingText({
+  of: { code, severity, kind, namespace, name, path, why, fix },
+}: {
+  readonly of: Finding
+}): ReactNode {
   return (
     <>
       <Badge tone={severity === "error" ? "bad" : "warn"}>{code}</Badge>{" "}

@@ -3,7 +3,7 @@
 
 import { type ReactNode, useMemo } from "react"
 import type { Ways } from "../../api/answers.js"
-import { useAsked } from "../../api/queries.js"
+import { useQuestion } from "../../api/queries.js"
 import { useMayAsk } from "../../api/rights.js"
 import { useSearchParameters } from "../../shell/hash-location.js"
 import { Card } from "../../ui/card.js"
@@ -35,7 +35,7 @@ function Asked({ accounts }: ReachableProps): ReactNode {
   const principal = search.get("as") ?? accounts[0]
   const field = useFollowValue(principal ?? "")
   const spec = useMemo(() => ({ principal }), [principal])
-  const reach = useAsked<Ways>("reach", principal === undefined ? undefined : spec)
+  const reach = useQuestion<Ways>("reach", principal === undefined ? undefined : spec)
   return (
     <Card title="What an identity can reach" note="proved">
       <div className="bar">

@@ -4,7 +4,7 @@
 import { type ReactNode, useState } from "react"
 import { Link } from "wouter"
 import type { ObservedCall, Ways } from "../../api/answers.js"
-import { useAllAsked } from "../../api/queries.js"
+import { useQuestions } from "../../api/queries.js"
 import { useMayAsk } from "../../api/rights.js"
 import { useSearchParameters } from "../../shell/hash-location.js"
 import { isIn, useNamespace } from "../../shell/namespace.js"
@@ -53,7 +53,7 @@ export function Table({ calls, accounts, running }: TableProps): ReactNode {
   const uncalled = proving ? running.filter(key => isHere(key) && isWanted(key)) : []
   const workloads = [...new Set([...seen.map(({ workload }) => workload), ...uncalled])].sort()
   const asked = proving ? callers.slice(0, MOST).flatMap(caller => identities.get(caller) ?? []) : []
-  const answers = useAllAsked<Ways>(
+  const answers = useQuestions<Ways>(
     "reach",
     asked.map(principal => ({ principal })),
   )

@@ -5,7 +5,7 @@
 import { useQueryClient } from "@tanstack/react-query"
 import { useEffect, useMemo, useRef } from "react"
 import type { Explanation, ObservedCall } from "../../api/answers.js"
-import { useAllAsked } from "../../api/queries.js"
+import { useQuestions } from "../../api/queries.js"
 import { useMayAsk } from "../../api/rights.js"
 import { isOneRequest, questionOf } from "../allow/denied-call.js"
 import type { Change } from "./last-change.js"
@@ -26,7 +26,7 @@ export function useOpenDenials(calls: readonly ObservedCall[], { entry, isPendin
   const candidates = mayAsk === false ? [] : deniedBefore(calls, entry?.time)
   const key = JSON.stringify(candidates.map(questionOf))
   const questions = useMemo(() => JSON.parse(key) as readonly object[], [key]) // serialized above
-  const asked = useAllAsked<Explanation>("explanations", mayAsk === true ? questions : NONE)
+  const asked = useQuestions<Explanation>("explanations", mayAsk === true ? questions : NONE)
   const allowed = new Set(candidates.filter((_, at) => asked[at]?.data?.verdict === "allow"))
   return {
     calls: calls.filter(call => !allowed.has(call)),

@@ -60,10 +60,10 @@ export function policyProblems(policies: readonly Policy[]): readonly Problem[] 
     const notes = bad.filter(({ type }) => type === "UnjudgedPorts")
     const errors = bad.filter(({ type }) => type !== "UnjudgedPorts")
     // `Ready` repeats the errors of the other conditions, but not the notes.
-    const told = [...(errors.length > 1 ? errors.filter(({ type }) => type !== "Ready") : errors), ...notes]
-    const [worst] = told
+    const reported = [...(errors.length > 1 ? errors.filter(({ type }) => type !== "Ready") : errors), ...notes]
+    const [worst] = reported
     if (worst === undefined) return []
-    const messages = [...new Set(told.map(({ message }) => message))]
+    const messages = [...new Set(reported.map(({ message }) => message))]
     const warns = worst.status === "Unknown" || BAD_WHEN_TRUE.has(worst.type) || ONLY_WARN.has(worst.reason)
     return [
       {

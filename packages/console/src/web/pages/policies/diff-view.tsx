@@ -5,7 +5,7 @@
 import { type ReactNode, useMemo } from "react"
 import type { PolicyDiff } from "../../api/answers.js"
 import type { Policy } from "../../api/objects.js"
-import { useAsked } from "../../api/queries.js"
+import { useQuestion } from "../../api/queries.js"
 import { useLater } from "../../ui/later.js"
 import { Loaded } from "../../ui/loaded.js"
 import { Badge, Mark } from "../../ui/mark.js"
@@ -33,7 +33,7 @@ const MADE = { equal: "Every request is decided as before", allow: "is now allow
 export function DiffView({ policies }: { readonly policies: readonly Policy[] }): ReactNode {
   const text = useLater(JSON.stringify(policies), PAUSE_MS)
   const spec = useMemo(() => ({ documents: JSON.parse(text) }), [text])
-  const diff = useAsked<PolicyDiff>("diffs", spec)
+  const diff = useQuestion<PolicyDiff>("diffs", spec)
   return (
     <div className="diff" aria-live="polite">
       <Loaded query={diff}>{answer => <DiffAnswer diff={answer} />}</Loaded>

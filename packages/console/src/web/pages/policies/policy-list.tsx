@@ -106,25 +106,25 @@ function PolicyTable({ kind, policies, uses }: PolicyTableProps): ReactNode {
 }
 
 export function PolicyState({ policy }: { readonly policy: Policy }): ReactNode {
-  const said = saidOf(policy)
-  if (said === undefined) return <Badge tone="quiet">{stateText(policy)}</Badge>
+  const condition = decisiveCondition(policy)
+  if (condition === undefined) return <Badge tone="quiet">{stateText(policy)}</Badge>
   const bad = (policy.status?.conditions ?? []).filter(isBad)
   const tone = bad.length === 0 ? "good" : bad.some(({ status }) => status === "False") ? "bad" : "warn"
   return (
     <>
-      <Badge tone={tone}>{stateText(policy)}</Badge> <Worded text={said.message} />
+      <Badge tone={tone}>{stateText(policy)}</Badge> <Worded text={condition.message} />
     </>
   )
 }
 
 /** The most informative condition. */
-function saidOf(policy: Policy): Condition | undefined {
+function decisiveCondition(policy: Policy): Condition | undefined {
   const conditions = policy.status?.conditions ?? []
   return conditionOf(policy, "Ready") ?? conditionOf(policy, "Holds") ?? conditions.find(isBad) ?? conditions[0]
 }
 
 function stateText(policy: Policy): string {
-  return saidOf(policy)?.reason ?? "not checked yet"
+  return decisiveCondition(policy)?.reason ?? "not checked yet"
 }
 
 function usageText(uses: readonly Answer<RuleUse>[]): string {

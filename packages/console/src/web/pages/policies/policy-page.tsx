@@ -75,7 +75,7 @@ function textOf({ apiVersion, kind, metadata, spec }: Policy): string {
 }
 
 function Delete({ path }: { readonly path: string }): ReactNode {
-  const [asking, setAsking] = useState(false)
+  const [confirming, setConfirming] = useState(false)
   /** Whether a button has replaced the one that had the focus. */
   const isSwitched = useRef(false)
   const focusIfSwitched = (button: HTMLButtonElement | null): void => {
@@ -83,7 +83,7 @@ function Delete({ path }: { readonly path: string }): ReactNode {
   }
   const ask = (whether: boolean): void => {
     isSwitched.current = true
-    setAsking(whether)
+    setConfirming(whether)
   }
   const [error, setError] = useState<Error>()
   const [, navigate] = useLocation()
@@ -100,7 +100,7 @@ function Delete({ path }: { readonly path: string }): ReactNode {
   return (
     <section aria-label="Delete">
       {error !== undefined && <Failure error={error} />}
-      {asking ? (
+      {confirming ? (
         <p className="bar middle">
           <span>Deleting it changes what is allowed and denied.</span>
           <button type="button" className="danger" onClick={() => void remove()}>

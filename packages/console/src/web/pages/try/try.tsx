@@ -4,7 +4,7 @@
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "react"
 import type { Explanation } from "../../api/answers.js"
 import { keyOf } from "../../api/objects.js"
-import { useAsked, usePods, useTrustDomain } from "../../api/queries.js"
+import { usePods, useQuestion, useTrustDomain } from "../../api/queries.js"
 import { useMayAsk } from "../../api/rights.js"
 import { useSearchParameters } from "../../shell/hash-location.js"
 import { PageHead } from "../../ui/card.js"
@@ -30,7 +30,7 @@ export function TryIt(): ReactNode {
   const text = search.toString()
   useEffect(() => fill(form.current, new URLSearchParams(text)), [text])
   const question = questionOf(search)
-  const answer = useAsked<Explanation>("explanations", mayAsk ? question : undefined)
+  const answer = useQuestion<Explanation>("explanations", mayAsk ? question : undefined)
   const lastCurl = useRef("")
   /** Writes the form into the address. A new curl command overrides the other fields. */
   const take = (): void => {

@@ -4,13 +4,13 @@
 import { type ReactNode, useMemo } from "react"
 import { Link } from "wouter"
 import type { Ways } from "../../api/answers.js"
-import { useAsked } from "../../api/queries.js"
+import { useQuestion } from "../../api/queries.js"
 import { Columns } from "../../ui/columns.js"
 import { Loaded } from "../../ui/loaded.js"
 
 export function Callers({ workload }: { readonly workload: string }): ReactNode {
   const spec = useMemo(() => ({ workload }), [workload])
-  const asked = useAsked<Ways>("callers", spec)
+  const asked = useQuestion<Ways>("callers", spec)
   return <Loaded query={asked}>{answer => <WaysTable of={answer} />}</Loaded>
 }
 

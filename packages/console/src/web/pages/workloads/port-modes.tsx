@@ -30,9 +30,9 @@ export function PortModes({ of: { ports } }: { readonly of: WorkloadReport }): R
                   {policy !== undefined && <PolicyLink name={policy} />} <Worded text={why} />
                 </td>
                 <ListCell of={losers} keyOf={({ policy: name }) => name}>
-                  {loser => (
+                  {overridden => (
                     <>
-                      <PolicyLink name={loser.policy} />: {loser.why}
+                      <PolicyLink name={overridden.policy} />: {overridden.why}
                     </>
                   )}
                 </ListCell>

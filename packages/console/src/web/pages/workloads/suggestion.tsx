@@ -4,7 +4,7 @@
 import { type ReactNode, useMemo } from "react"
 import { stringify } from "yaml"
 import type { Suggested } from "../../api/answers.js"
-import { useAsked } from "../../api/queries.js"
+import { useQuestion } from "../../api/queries.js"
 import { Loaded } from "../../ui/loaded.js"
 import { Badge, type Tone } from "../../ui/mark.js"
 import { Ago, count } from "../../ui/time.js"
@@ -19,11 +19,15 @@ const TONES: Readonly<Record<string, Tone>> = { proved: "good", refuted: "bad", 
 
 export default function Suggestion({ workload }: { readonly workload: string }): ReactNode {
   const spec = useMemo(() => ({ workload }), [workload])
-  const asked = useAsked<Suggested>("suggestions", spec)
-  return <Loaded query={asked}>{answer => <Told of={answer} />}</Loaded>
+  const asked = useQuestion<Suggested>("suggestions", spec)
+  return <Loaded query={asked}>{answer => <SuggestedPolicy of={answer} />}</Loaded>
 }
 
-function Told({ of: { policy, evidence, replaces, alsoSelects, proofs } }: { readonly of: Suggested }): ReactNode {
+function SuggestedPolicy({
+  of: { policy, evidence, replaces, alsoSelects, proofs },
+}: {
+  readonly of: Suggested
+}): ReactNode {
   const text = useMemo(() => stringify(policy), [policy])
   return (
     <>

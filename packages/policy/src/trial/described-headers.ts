@@ -5,7 +5,7 @@
 
 import { byteText, withoutOuterBlanks } from "../request/byte-text.js"
 import { FIELD_NAME } from "../resources/header-name.js"
-import { AskedError } from "./asked-error.js"
+import { RequestDescriptionError } from "./request-description-error.js"
 
 export interface ReadHeaders {
   /** By lower-case name. */
@@ -23,20 +23,20 @@ export function readHeaders(written: { readonly [name: string]: string | readonl
   for (const [name, value] of Object.entries(written)) {
     if (!NAME.test(name)) {
       const instead = name.startsWith(":") ? "; write `method`, `path` or `host`" : ""
-      throw new AskedError(`\`${name}\` is no name of a header${instead}`)
+      throw new RequestDescriptionError(`\`${name}\` is no name of a header${instead}`)
     }
     const key = name.toLowerCase()
     const values = typeof value === "string" ? [value] : value
     lines.set(key, [...(lines.get(key) ?? []), ...values.map(one => fieldValue(name, one))])
   }
   const [host, ...others] = lines.get("host") ?? []
-  if (others.length > 0) throw new AskedError("a request has one `Host`, or it is answered with 400")
+  if (others.length > 0) throw new RequestDescriptionError("a request has one `Host`, or it is answered with 400")
   lines.delete("host")
   return { lines, host }
 }
 
 function fieldValue(name: string, value: string): string {
   if (CONTROL.test(value))
-    throw new AskedError(`the value of \`${name}\` has a control character, which no header can hold`)
+    throw new RequestDescriptionError(`the value of \`${name}\` has a control character, which no header can hold`)
   return byteText(withoutOuterBlanks(value))
 }

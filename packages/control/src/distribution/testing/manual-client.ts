@@ -3,10 +3,10 @@
 
 import { ApiError, type KubernetesClient } from "../../kubernetes/client.js"
 import { type KubernetesObject, objectKey, type ResourceType } from "../../kubernetes/resource-type.js"
-import { HandReflected } from "../../registry/testing/objects.js"
+import { ManualReflected } from "../../registry/testing/objects.js"
 
-export class HandClient {
-  readonly reflected = new HandReflected<KubernetesObject>()
+export class ManualClient {
+  readonly reflected = new ManualReflected<KubernetesObject>()
   /** Every attempted write. */
   readonly writes: string[] = []
   /** Writes fail with this error until it is undefined. */

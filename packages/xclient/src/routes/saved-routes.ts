@@ -12,7 +12,7 @@ import {
   type HostRoutesSpec,
 } from "@merlon/xds"
 import { type Log, messageOf, readCheckedFile, writeCheckedFileLater } from "@merlon/xds/runtime"
-import type { KeptRoute, RouteBook } from "./route-book.js"
+import type { KnownRoutes, SavedRoute } from "./known-routes.js"
 
 const NAME = "routes.json"
 const VERSION = 1
@@ -34,8 +34,8 @@ interface Stored {
   readonly policy?: string
 }
 
-export class KeptRoutes {
-  readonly #book: RouteBook
+export class SavedRoutes {
+  readonly #knownRoutes: KnownRoutes
   readonly #folder: string
   readonly #log: Log
   readonly #stop: () => void
@@ -45,13 +45,13 @@ export class KeptRoutes {
   /** INVARIANT: one write at a time, each with the state at its start, so that the last write has the last state. */
   #writing: Promise<void> = Promise.resolve()
 
-  /** Restores the saved routes, then follows the book. */
-  constructor(book: RouteBook, folder: string, log: Log) {
-    this.#book = book
+  /** Restores the saved routes, then follows the knownRoutes. */
+  constructor(knownRoutes: KnownRoutes, folder: string, log: Log) {
+    this.#knownRoutes = knownRoutes
     this.#folder = folder
     this.#log = log
     this.#restore()
-    this.#stop = book.onChange(() => {
+    this.#stop = knownRoutes.onChange(() => {
       this.#timer ??= setTimeout(() => this.#write(), PAUSE_MS).unref()
     })
   }
@@ -78,13 +78,13 @@ export class KeptRoutes {
   #stored(): Stored {
     const stored: StoredRoute[] = []
     let bytes = 0
-    for (const { name, spec } of this.#book.known()) {
+    for (const { name, spec } of this.#knownRoutes.known()) {
       const routes = this.#encode(spec)
       bytes += name.length + routes.length
       if (bytes > MAX_BYTES) break
       stored.push({ name, routes })
     }
-    const policy = this.#book.policy?.spec
+    const policy = this.#knownRoutes.policy?.spec
     return { version: VERSION, routes: stored, ...(policy && { policy: base64(encodeOutboundPolicy(policy)) }) }
   }
 
@@ -102,8 +102,8 @@ export class KeptRoutes {
       if (text === undefined) return
       const { version, routes, policy } = JSON.parse(text) as Stored // the checksum says that it is what we wrote
       if (version !== VERSION) return
-      if (policy !== undefined) this.#book.policy?.set(decodeOutboundPolicy(Buffer.from(policy, "base64")), "")
-      this.#book.restore(routes.map(readRoute))
+      if (policy !== undefined) this.#knownRoutes.policy?.set(decodeOutboundPolicy(Buffer.from(policy, "base64")), "")
+      this.#knownRoutes.restore(routes.map(readRoute))
     } catch (error) {
       this.#log.warn({ error: messageOf(error) }, "the routes on disk cannot be used; starting without them")
     }
@@ -114,6 +114,6 @@ function base64(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString("base64")
 }
 
-function readRoute({ name, routes }: StoredRoute): KeptRoute {
+function readRoute({ name, routes }: StoredRoute): SavedRoute {
   return { name, ...(routes !== undefined && { spec: decodeHostRoutes(Buffer.from(routes, "base64")) }) }
 }

@@ -15,18 +15,18 @@ export type ApplicationHost = Omit<UpstreamAddress, "port">
 const HOST: ApplicationHost = { host: "127.0.0.1" }
 const DOWN = 503
 
-export function askApplication(probe: Probe, at: ApplicationHost = HOST): Promise<number> {
+export function probeApplication(probe: Probe, at: ApplicationHost = HOST): Promise<number> {
   switch (probe.kind) {
     case "tcp":
-      return askTcp(probe, at)
+      return probeTcp(probe, at)
     case "grpc":
-      return askGrpc(probe, at)
+      return probeGrpc(probe, at)
     default:
-      return askHttp(probe, at)
+      return probeHttp(probe, at)
   }
 }
 
-function askHttp({ kind, port, path, headers, timeoutMs }: Probe, at: ApplicationHost): Promise<number> {
+function probeHttp({ kind, port, path, headers, timeoutMs }: Probe, at: ApplicationHost): Promise<number> {
   return new Promise(resolve => {
     // Limits the whole probe, also if the response never ends: probes continue for as long as the Pod runs.
     const signal = AbortSignal.timeout(timeoutMs)
@@ -54,7 +54,7 @@ function askHttp({ kind, port, path, headers, timeoutMs }: Probe, at: Applicatio
   })
 }
 
-function askTcp({ port, timeoutMs }: Probe, at: ApplicationHost): Promise<number> {
+function probeTcp({ port, timeoutMs }: Probe, at: ApplicationHost): Promise<number> {
   return new Promise(resolve => {
     const socket = connectTcp({ ...at, port }, timeoutMs, { timeout: timeoutMs })
     const settle = (status: number): void => {
@@ -68,7 +68,7 @@ function askTcp({ port, timeoutMs }: Probe, at: ApplicationHost): Promise<number
 }
 
 /** The standard health service of gRPC: `grpc.health.v1.Health/Check`. */
-async function askGrpc({ port, path: service, timeoutMs }: Probe, at: ApplicationHost): Promise<number> {
+async function probeGrpc({ port, path: service, timeoutMs }: Probe, at: ApplicationHost): Promise<number> {
   // Loaded on demand: few workloads have gRPC probes, and the others save the memory.
   const { connect: connectHttp2 } = await import("node:http2")
   return new Promise(resolve => {

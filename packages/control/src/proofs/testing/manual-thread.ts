@@ -5,7 +5,7 @@ import { EventEmitter } from "node:events"
 import type { Thread } from "../prover.js"
 import type { FromThread, Question, ToThread } from "../question.js"
 
-export class HandThread extends EventEmitter implements Thread {
+export class ManualThread extends EventEmitter implements Thread {
   readonly asked: { readonly id: number; readonly question: Question }[] = []
   changes = 0
   ended = false
@@ -15,7 +15,7 @@ export class HandThread extends EventEmitter implements Thread {
   }
 
   /** The query that the thread was told to cancel. */
-  get told(): number {
+  get cancelled(): number {
     return new Int32Array(this.endedQuestion)[0] ?? 0
   }
 

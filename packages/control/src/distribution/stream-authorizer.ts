@@ -11,7 +11,7 @@ import type { TrustSource } from "../authority/trust-source.js"
 import type { MeshDirectory } from "../registry/mesh-directory.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 
-export interface GatekeeperOptions {
+export interface StreamAuthorizerOptions {
   readonly mesh: MeshConfig
   readonly directory: MeshDirectory
   readonly trust: TrustSource
@@ -19,10 +19,10 @@ export interface GatekeeperOptions {
 
 const NODE_ID = /^([a-z0-9][-a-z0-9]{0,62})\/([a-z0-9][-a-z0-9.]{0,252})$/
 
-export class Gatekeeper {
-  readonly #options: GatekeeperOptions
+export class StreamAuthorizer {
+  readonly #options: StreamAuthorizerOptions
 
-  constructor(options: GatekeeperOptions) {
+  constructor(options: StreamAuthorizerOptions) {
     this.#options = options
   }
 

@@ -2,9 +2,9 @@
 // Describes a request that a proof found, in the form in which users describe requests.
 
 import type { Witness } from "../proof/witness.js"
-import type { AskedRequest } from "./asked.js"
+import type { DescribedRequest } from "./described-request.js"
 
-export function askedOf({
+export function requestOfWitness({
   protocol,
   principal,
   sourceIp,
@@ -16,7 +16,7 @@ export function askedOf({
   path,
   headers,
   token,
-}: Witness): AskedRequest {
+}: Witness): DescribedRequest {
   const [kind, name = "", prefix]: readonly string[] = token === undefined ? [] : JSON.parse(token.place)
   const place =
     kind === "header" ? { header: name, prefix: prefix ?? "" } : kind === "cookie" ? { cookie: name } : { param: name }

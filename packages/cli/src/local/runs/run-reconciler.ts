@@ -33,7 +33,7 @@ import { digestOf, type RunSpec, readRuns, runKey, serviceOf } from "./run-spec.
 const TOLD_LINES = 10
 const LOOK_EVERY_MS = 300
 
-export interface RunKeeperOptions {
+export interface RunReconcilerOptions {
   readonly mesh: LocalMeshOptions
   readonly meshPort: number
   readonly processes: ProcessSet
@@ -55,8 +55,8 @@ interface Running {
   why: string | undefined
 }
 
-export class RunKeeper {
-  readonly #options: RunKeeperOptions
+export class RunReconciler {
+  readonly #options: RunReconcilerOptions
   readonly #running = new Map<string, Running>()
   readonly #changes = new SerialQueue()
   #seen = ""
@@ -65,7 +65,7 @@ export class RunKeeper {
   #timer: NodeJS.Timeout | undefined
   #stopped = false
 
-  constructor(options: RunKeeperOptions) {
+  constructor(options: RunReconcilerOptions) {
     this.#options = options
   }
 
@@ -195,9 +195,9 @@ export class RunKeeper {
     let watch: NodeJS.Timeout | undefined
     const ended = new Promise<never>((_, reject) => {
       watch = setInterval(() => {
-        if (application === undefined || application.deaths === 0) return
-        const said = tailOf(application.log, TOLD_LINES).trimEnd()
-        reject(new Error(`\`${member.instance.name}\` ended before it was ready; the end of its log:\n${said}`))
+        if (application === undefined || application.exits === 0) return
+        const tail = tailOf(application.log, TOLD_LINES).trimEnd()
+        reject(new Error(`\`${member.instance.name}\` ended before it was ready; the end of its log:\n${tail}`))
       }, LOOK_EVERY_MS)
     })
     try {

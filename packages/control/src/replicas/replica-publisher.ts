@@ -9,7 +9,7 @@ import { type KubernetesObject, LEASES } from "../kubernetes/resource-type.js"
 import { pause, SYSTEM_TIME, type Time } from "../kubernetes/time.js"
 import { labelOf, replicaNames } from "./replica-names.js"
 
-export interface ReplicaBeaconOptions {
+export interface ReplicaPublisherOptions {
   readonly client: KubernetesClient
   readonly names: MeshNames
   readonly replica: string
@@ -29,13 +29,13 @@ const RETRY_MS = 1_000
 /** How long an API that does not answer may delay the end of the program. */
 const STOP_MS = 3_000
 
-export class ReplicaBeacon {
-  readonly #options: ReplicaBeaconOptions
+export class ReplicaPublisher {
+  readonly #options: ReplicaPublisherOptions
   readonly #time: Time
   readonly #end = new AbortController()
   readonly #loop: Promise<void>
 
-  constructor(options: ReplicaBeaconOptions) {
+  constructor(options: ReplicaPublisherOptions) {
     this.#options = options
     this.#time = options.time ?? SYSTEM_TIME
     this.#loop = this.#run()

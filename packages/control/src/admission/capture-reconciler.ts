@@ -25,7 +25,7 @@ import { type Capture, captureOf, isOptedIn } from "./capture-choice.js"
 import { capturePolicy } from "./capture-policy.js"
 import { HEALTH_PORT } from "./injection-options.js"
 
-export interface CaptureKeeperOptions {
+export interface CaptureReconcilerOptions {
   readonly client: KubernetesClient
   readonly names: MeshNames
   readonly fallback: Capture
@@ -51,8 +51,8 @@ const SETTLED_MS = 60_000
 const CONNECT_MS = 1_500
 const PARALLEL = 16
 
-export class CaptureKeeper {
-  readonly #options: CaptureKeeperOptions
+export class CaptureReconciler {
+  readonly #options: CaptureReconcilerOptions
   readonly #unsubscribe: readonly (() => void)[]
   /** Namespaces that have our NetworkPolicy, as far as this process has written it. */
   readonly #kept = new Set<string>()
@@ -65,7 +65,7 @@ export class CaptureKeeper {
   readonly #undecided = new Set<string>()
   #stopped = false
 
-  constructor(options: CaptureKeeperOptions) {
+  constructor(options: CaptureReconcilerOptions) {
     this.#options = options
     this.#unsubscribe = [
       options.namespaces.onChange(() => this.#later(SOON_MS)),

@@ -12,7 +12,7 @@ import { fieldsOf, listOf, textOf } from "../foreign.js"
 import { observedPath } from "../observed/answers-api.js"
 import type { Session } from "../session.js"
 
-export interface KeptCertificate {
+export interface StoredCertificate {
   readonly text: string
   /** The policies on each side. */
   readonly before: readonly unknown[]
@@ -30,7 +30,7 @@ export function entryName({ sequence, digest }: HistoryEntry): string {
 }
 
 /** Throws `not-certified` with the reason if none is kept. */
-export async function keptCertificate(session: Session, entry: HistoryEntry): Promise<KeptCertificate> {
+export async function keptCertificate(session: Session, entry: HistoryEntry): Promise<StoredCertificate> {
   const { namespace, certificate } = entry
   const query = new URLSearchParams({ evidence: "true" })
   const path = observedPath(session, { resource: "changes", namespace, name: entryName(entry), query })
@@ -77,7 +77,7 @@ export async function checkedCertificates(
 }
 
 /** Writes `before/policies.yaml` and `after/policies.yaml`. JSON is YAML. */
-export function writePolicies(folder: string, { before, after }: KeptCertificate): void {
+export function writePolicies(folder: string, { before, after }: StoredCertificate): void {
   for (const [side, policies] of Object.entries({ before, after })) {
     mkdirSync(join(folder, side), { recursive: true })
     const texts = policies.map(policy => `${JSON.stringify(policy, undefined, 2)}\n`)

@@ -5,10 +5,10 @@ import type { Connection, HttpRequest } from "../judge.js"
 import type { Claim } from "../request/attributes.js"
 import { type IpAddress, parseIp } from "../request/ip.js"
 import { parseSpiffeId } from "../request/spiffe-id.js"
-import { AskedError } from "./asked-error.js"
-import { readHeaders } from "./asked-headers.js"
+import { readHeaders } from "./described-headers.js"
+import { RequestDescriptionError } from "./request-description-error.js"
 
-export interface AskedToken {
+export interface DescribedToken {
   readonly claims: { readonly [name: string]: Claim }
   /** The token expired an hour ago. */
   readonly expired?: boolean
@@ -21,7 +21,7 @@ export interface AskedToken {
   readonly cookie?: string
 }
 
-export interface AskedRequest {
+export interface DescribedRequest {
   readonly protocol?: "http" | "tcp"
   /** The caller, as in policies: `cluster.local/ns/foo/sa/sleep`. Absent for a plaintext connection. */
   readonly from?: string
@@ -36,14 +36,14 @@ export interface AskedRequest {
   readonly path?: string
   readonly headers?: { readonly [name: string]: string | readonly string[] }
   /** Claims to be signed, or the exact text of a token. */
-  readonly token?: AskedToken | string
+  readonly token?: DescribedToken | string
 }
 
-export function connectionOf(asked: AskedRequest): Connection {
+export function connectionOf(asked: DescribedRequest): Connection {
   const { from, port = 8080, sni } = asked
   const peer = from === undefined ? undefined : parseSpiffeId(`spiffe://${from.replace(/^spiffe:\/\//, "")}`)
   if (from !== undefined && peer === undefined) {
-    throw new AskedError(
+    throw new RequestDescriptionError(
       `\`${from}\` is no identity; write \`<trust domain>/ns/<namespace>/sa/<service account>\`, as \`cluster.local/ns/foo/sa/sleep\``,
     )
   }
@@ -58,24 +58,26 @@ export function connectionOf(asked: AskedRequest): Connection {
 
 function address(text: string): IpAddress {
   const parsed = parseIp(text)
-  if (parsed === undefined) throw new AskedError(`\`${text}\` is no address; write one as \`10.0.0.9\``)
+  if (parsed === undefined) throw new RequestDescriptionError(`\`${text}\` is no address; write one as \`10.0.0.9\``)
   return parsed
 }
 
 /** `signed` creates the text of a token that is described by its claims. */
 export function requestOf(
-  asked: AskedRequest,
+  asked: DescribedRequest,
   hostOfWorkload: string,
-  signed: (token: AskedToken) => string,
+  signed: (token: DescribedToken) => string,
 ): HttpRequest {
   const { lines: headers, host: named } = readHeaders(asked.headers ?? {})
   const { method = "GET", path = "/", host = named ?? hostOfWorkload, token } = asked
   if (named !== undefined && host !== named) {
-    throw new AskedError(`the host is \`${host ?? "none"}\`, and the header \`Host\` says \`${named}\`; say it once`)
+    throw new RequestDescriptionError(
+      `the host is \`${host ?? "none"}\`, and the header \`Host\` says \`${named}\`; say it once`,
+    )
   }
   let target = path
   if (token !== undefined) {
-    const place: Omit<AskedToken, "claims"> = typeof token === "string" ? {} : token
+    const place: Omit<DescribedToken, "claims"> = typeof token === "string" ? {} : token
     const text = typeof token === "string" ? token : signed(token)
     if (place.param !== undefined) {
       target += `${path.includes("?") ? "&" : "?"}${encodeURIComponent(place.param)}=${encodeURIComponent(text)}`

@@ -8,51 +8,51 @@ import { type Foreign, listOf, objectOf } from "./foreign.js"
 /** kubectl's copy of the whole document. */
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
-export function keptPod(pod: KubernetesObject): KubernetesObject {
+export function reducedPod(pod: KubernetesObject): KubernetesObject {
   const { annotations, ...metadata } = pod.metadata
   const kept = Object.entries(annotations ?? {}).filter(([name]) => name !== LAST_APPLIED)
   return {
     apiVersion: pod.apiVersion,
     kind: pod.kind,
     metadata: { ...metadata, ...(annotations && { annotations: Object.fromEntries(kept) }) },
-    spec: keptSpec(objectOf(pod.spec)),
-    status: keptStatus(objectOf(pod.status)),
+    spec: reducedSpec(objectOf(pod.spec)),
+    status: reducedStatus(objectOf(pod.status)),
   }
 }
 
-function keptSpec(spec: Foreign): Foreign {
+function reducedSpec(spec: Foreign): Foreign {
   const { serviceAccountName, hostNetwork, securityContext, containers, initContainers, ephemeralContainers } = spec
   return defined({
     serviceAccountName,
     hostNetwork,
-    securityContext: keptRights(securityContext),
-    containers: keptContainers(containers),
-    initContainers: keptContainers(initContainers),
-    ephemeralContainers: keptContainers(ephemeralContainers),
+    securityContext: reducedRights(securityContext),
+    containers: reducedContainers(containers),
+    initContainers: reducedContainers(initContainers),
+    ephemeralContainers: reducedContainers(ephemeralContainers),
   })
 }
 
-function keptContainers(containers: unknown): readonly Foreign[] | undefined {
-  return Array.isArray(containers) ? containers.map(keptContainer) : undefined
+function reducedContainers(containers: unknown): readonly Foreign[] | undefined {
+  return Array.isArray(containers) ? containers.map(reducedContainer) : undefined
 }
 
-function keptContainer(container: unknown): Foreign {
+function reducedContainer(container: unknown): Foreign {
   const { name, image, ports, restartPolicy, securityContext, args, command } = objectOf(container)
-  const rights = keptRights(securityContext)
+  const rights = reducedRights(securityContext)
   // The arguments of the capture container are parsed; commands of other containers are not.
   const capture = listOf(args)[0] === "capture" ? { args, command: command === undefined ? command : [] } : {}
   return defined({ name, image, ports, restartPolicy, securityContext: rights, ...capture })
 }
 
 /** Privileges with which a process could bypass its proxy (`privileges.ts`). */
-function keptRights(securityContext: unknown): Foreign | undefined {
+function reducedRights(securityContext: unknown): Foreign | undefined {
   const { privileged, runAsUser, capabilities } = objectOf(securityContext)
   const { add } = objectOf(capabilities)
   const rights = defined({ privileged, runAsUser, capabilities: add === undefined ? undefined : { add } })
   return Object.keys(rights).length === 0 ? undefined : rights
 }
 
-function keptStatus({ phase, conditions, podIP, podIPs, startTime }: Foreign): Foreign {
+function reducedStatus({ phase, conditions, podIP, podIPs, startTime }: Foreign): Foreign {
   return defined({ phase, conditions, podIP, podIPs, startTime })
 }
 

@@ -13,14 +13,14 @@ const VERSION = 2
 const NAME = "mesh-state.json"
 const CREDENTIALS_NAME = "credentials.json"
 
-export interface KeptState {
+export interface SavedState {
   readonly held: HeldResources
   /** When the resources were received, by the wall clock. */
   readonly since: number
   readonly credentials: WorkloadCredentials | undefined
 }
 
-export function keepState(folder: string, { held, since, credentials }: KeptState): void {
+export function keepState(folder: string, { held, since, credentials }: SavedState): void {
   if (credentials !== undefined) keepCredentials(folder, credentials)
   const resources = held.resources.map(({ name, value }) => ({ name, value: Buffer.from(value).toString("base64") }))
   writeCheckedFile(folder, NAME, JSON.stringify({ version: VERSION, revision: held.revision, since, resources }))
@@ -33,7 +33,7 @@ export function removeState(folder: string): void {
 }
 
 /** Undefined if there is none. Throws if it cannot be used: an incomplete state is not used in part. */
-export function keptState(folder: string): Omit<KeptState, "credentials"> | undefined {
+export function savedState(folder: string): Omit<SavedState, "credentials"> | undefined {
   // The first version has no checksum, so it cannot be verified.
   if (isFirstVersion(readPrivateFile(folder, NAME))) return undefined
   const text = readCheckedFile(folder, NAME)
@@ -54,7 +54,7 @@ export function keptState(folder: string): Omit<KeptState, "credentials"> | unde
 }
 
 /** Undefined if there are none. Throws if they cannot be used. */
-export function keptCredentials(folder: string): WorkloadCredentials | undefined {
+export function savedCredentials(folder: string): WorkloadCredentials | undefined {
   const text = readCheckedFile(folder, CREDENTIALS_NAME)
   if (text !== undefined) return JSON.parse(text)
   const state = readPrivateFile(folder, NAME)

@@ -7,7 +7,7 @@ import type { TrustSource } from "../../authority/trust-source.js"
 import type { KeySetState, KeySets, NeededRule } from "../../keysets/key-sets.js"
 import type { Scheduler } from "../burst.js"
 
-export class HandScheduler implements Scheduler {
+export class ManualScheduler implements Scheduler {
   #time = 1_000
   #due: { readonly at: number; readonly run: () => void }[] = []
 
@@ -44,7 +44,7 @@ export class HandScheduler implements Scheduler {
   }
 }
 
-export class HandTrust implements TrustSource {
+export class ManualTrust implements TrustSource {
   current: TrustSpec = { bundle: "root-1", signer: "a".repeat(64), revokedIdentities: [], revokedSerials: [] }
   readonly #listeners = new Set<() => void>()
 
@@ -59,7 +59,7 @@ export class HandTrust implements TrustSource {
   }
 }
 
-export class HandKeySets implements KeySets {
+export class ManualKeySets implements KeySets {
   readonly needed: string[][] = []
   readonly reported: string[] = []
   readonly #jwks = new Map<string, string>()

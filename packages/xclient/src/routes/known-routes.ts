@@ -32,7 +32,7 @@ interface Entry {
   users: number
 }
 
-export interface RouteBookOptions {
+export interface KnownRoutesOptions {
   readonly health: EndpointHealth
   /** Shared by all names of the same destination. */
   readonly destinations?: Destinations
@@ -50,7 +50,7 @@ export interface RouteBookOptions {
 }
 
 /** Routes that outlive the process. */
-export interface KeptRoute {
+export interface SavedRoute {
   readonly name: string
   /** Absent if an earlier version saved a host that was outside of the mesh. */
   readonly spec?: HostRoutesSpec
@@ -65,8 +65,8 @@ const MAX_NAMES = 9_000
  */
 const REQUESTS = { burst: 50, perSecond: 20 }
 
-export class RouteBook {
-  readonly #options: RouteBookOptions
+export class KnownRoutes {
+  readonly #options: KnownRoutesOptions
   /** INVARIANT: ordered by the last request, oldest first. */
   readonly #entries = new Map<string, Entry>()
   readonly #changes = new Emitter<[names: ReadonlySet<string>]>()
@@ -75,7 +75,7 @@ export class RouteBook {
   readonly #destinations: Destinations
   #resubscribing: NodeJS.Timeout | undefined
 
-  constructor(options: RouteBookOptions) {
+  constructor(options: KnownRoutesOptions) {
     this.#options = options
     this.#now = options.now ?? Date.now
     this.#destinations = options.destinations ?? new Destinations()
@@ -99,14 +99,14 @@ export class RouteBook {
   }
 
   /** The known routes, most recently requested first. */
-  known(): readonly Required<KeptRoute>[] {
+  known(): readonly Required<SavedRoute>[] {
     return [...this.#entries]
       .reverse()
       .flatMap(([name, { answer }]) => (answer instanceof HostRouting ? [{ name, spec: answer.spec }] : []))
   }
 
-  /** Called on a new book with the routes of an earlier process, which apply until the control plane sends others. */
-  restore(kept: readonly KeptRoute[]): void {
+  /** Called on a new knownRoutes with the routes of an earlier process, which apply until the control plane sends others. */
+  restore(kept: readonly SavedRoute[]): void {
     for (const { name, spec } of kept.toReversed()) {
       // Fail closed: the name may have joined the mesh since, or a workload that requires mutual TLS may have got the
       // address.

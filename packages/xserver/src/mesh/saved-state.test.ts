@@ -6,7 +6,7 @@ import { encodeProxyResource, type ProxyResource, resourceVersion } from "@merlo
 import { writeCheckedFile } from "@merlon/xds/runtime"
 import { afterEach, beforeEach, expect, it } from "vitest"
 import { HeldResources } from "./held-resources.js"
-import { keepState, keptCredentials, keptState, removeState } from "./kept-state.js"
+import { keepState, removeState, savedCredentials, savedState } from "./saved-state.js"
 
 let folder = ""
 beforeEach(() => {
@@ -25,8 +25,8 @@ const file = () => join(folder, "mesh-state.json")
 
 it("returns what was kept, readable by its owner only", () => {
   keepState(folder, { held, since: 7, credentials })
-  const kept = keptState(folder)
-  expect(keptCredentials(folder)).toEqual(credentials)
+  const kept = savedState(folder)
+  expect(savedCredentials(folder)).toEqual(credentials)
   expect(kept?.held.revision).toBe(9)
   expect(kept?.since).toBe(7)
   expect([...(kept?.held.versions ?? [])]).toEqual([["keys/x", resourceVersion(keys)]])
@@ -38,7 +38,7 @@ it("rejects a state in which any character was changed", () => {
   const text = readFileSync(file(), "latin1")
   for (let at = 0; at < text.length; at++) {
     writeFileSync(file(), `${text.slice(0, at)}${text[at] === "A" ? "B" : "A"}${text.slice(at + 1)}`)
-    expect(() => keptState(folder), `character ${at}`).toThrow()
+    expect(() => savedState(folder), `character ${at}`).toThrow()
   }
 })
 
@@ -47,7 +47,7 @@ it("computes versions from the contents, whatever the file says", () => {
   const value = Buffer.from(encodeProxyResource(forged)).toString("base64")
   const resources = [{ name: "keys/x", version: resourceVersion(keys), value }]
   writeCheckedFile(folder, "mesh-state.json", JSON.stringify({ version: 2, revision: 9, since: 7, resources }))
-  expect(keptState(folder)?.held.versions.get("keys/x")).toBe(resourceVersion(forged))
+  expect(savedState(folder)?.held.versions.get("keys/x")).toBe(resourceVersion(forged))
 })
 
 it.each([
@@ -55,18 +55,18 @@ it.each([
   ["papers", { papers: credentials }],
 ])("uses only the %s of a state without checksum", (_, fields) => {
   writeFileSync(file(), JSON.stringify({ version: 1, revision: 1, resources: [], ...fields }))
-  expect(keptState(folder)).toBeUndefined()
-  expect(keptCredentials(folder)).toEqual(credentials)
+  expect(savedState(folder)).toBeUndefined()
+  expect(savedCredentials(folder)).toEqual(credentials)
   // This file may be the only place that has them.
   removeState(folder)
-  expect(keptCredentials(folder)).toEqual(credentials)
+  expect(savedCredentials(folder)).toEqual(credentials)
 })
 
 it("removes the state and keeps the credentials", () => {
   keepState(folder, { held, since: 7, credentials })
   removeState(folder)
-  expect(keptState(folder)).toBeUndefined()
-  expect(keptCredentials(folder)).toEqual(credentials)
+  expect(savedState(folder)).toBeUndefined()
+  expect(savedCredentials(folder)).toEqual(credentials)
 })
 
 it("throws if the state cannot be removed", () => {
@@ -75,7 +75,7 @@ it("throws if the state cannot be removed", () => {
 })
 
 it("returns nothing if nothing was kept", () => {
-  expect(keptState(folder)).toBeUndefined()
+  expect(savedState(folder)).toBeUndefined()
 })
 
 it.each([
@@ -85,5 +85,5 @@ it.each([
   ["with an invalid resource", '{"version":2,"revision":1,"resources":[{"name":"a","value":"AAAA"}]}'],
 ])("rejects a state %s", (_, text) => {
   writeCheckedFile(folder, "mesh-state.json", text)
-  expect(() => keptState(folder)).toThrow()
+  expect(() => savedState(folder)).toThrow()
 })

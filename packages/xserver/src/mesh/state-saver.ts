@@ -4,28 +4,28 @@
 
 import { messageOf } from "@merlon/xds/runtime"
 import type { Logger } from "pino"
-import { type KeptState, keepState, removeState } from "./kept-state.js"
+import { keepState, removeState, type SavedState } from "./saved-state.js"
 
 const RETRY_MS = 5_000
 
-export interface StateKeeperOptions {
+export interface StateSaverOptions {
   readonly folder: string
   readonly logger: Logger
   /** Called when state that could be neither replaced nor removed has finally been replaced. */
   readonly replaced: () => void
 }
 
-export class StateKeeper {
-  readonly #options: StateKeeperOptions
+export class StateSaver {
+  readonly #options: StateSaverOptions
   #retry: NodeJS.Timeout | undefined
   #isStale = false
 
-  constructor(options: StateKeeperOptions) {
+  constructor(options: StateSaverOptions) {
     this.#options = options
   }
 
   /** Throws if an older state stays on disk: the enforced one would not survive a restart. */
-  keep(state: KeptState): void {
+  keep(state: SavedState): void {
     const { folder, logger, replaced } = this.#options
     clearTimeout(this.#retry)
     try {
@@ -56,7 +56,7 @@ export class StateKeeper {
     }
   }
 
-  #keepAgain(state: KeptState): void {
+  #keepAgain(state: SavedState): void {
     try {
       this.keep(state)
     } catch (error) {

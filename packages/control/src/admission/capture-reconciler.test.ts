@@ -4,8 +4,8 @@ import { afterEach, describe, expect, it } from "vitest"
 import { type KubernetesObject, NAMESPACES, PODS } from "../kubernetes/resource-type.js"
 import { MemoryClient } from "../observe/testing/memory-client.js"
 import { bypassOf } from "../registry/bypass.js"
-import { CaptureKeeper, type Reached } from "./capture-keeper.js"
 import { capturePolicy } from "./capture-policy.js"
+import { CaptureReconciler, type Reached } from "./capture-reconciler.js"
 
 const names = meshNames()
 const POLICY = (namespace: string) => `networkpolicies/${namespace}/merlon-capture`
@@ -20,7 +20,7 @@ function copyOf(objects: readonly KubernetesObject[]) {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    tell: () => {
+    notify: () => {
       for (const listener of listeners) listener({ key: "" })
     },
   }
@@ -54,8 +54,8 @@ const READY = { type: "Ready", status: "True", lastTransitionTime: "2026-01-01T0
 /** This many seconds after that time. */
 const after = (seconds: number): number => Date.parse(READY.lastTransitionTime) + seconds * 1_000
 
-let keeper: CaptureKeeper | undefined
-afterEach(() => keeper?.stop())
+let reconciler: CaptureReconciler | undefined
+afterEach(() => reconciler?.stop())
 
 function keep(
   objects: { namespaces?: readonly KubernetesObject[]; pods?: readonly KubernetesObject[] },
@@ -73,7 +73,7 @@ function keep(
   for (const object of namespaces.items.values()) client.put(NAMESPACES, object)
   for (const object of pods.items.values()) client.put(PODS, object)
   const tried: string[] = []
-  keeper = new CaptureKeeper({
+  reconciler = new CaptureReconciler({
     client,
     names,
     fallback: "redirect",
@@ -115,7 +115,7 @@ describe("capture by Service", () => {
     await expect
       .poll(
         () => {
-          namespaces.tell()
+          namespaces.notify()
           return client.objects.has(POLICY("chosen"))
         },
         { timeout: 90_000, interval: 700 },

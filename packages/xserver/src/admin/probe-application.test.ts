@@ -7,7 +7,7 @@ import { createServer as createHttps } from "node:https"
 import type { AddressInfo, Server as NetServer } from "node:net"
 import { afterEach, describe, expect, it } from "vitest"
 import type { Probe } from "../config/probe.js"
-import { askApplication } from "./ask-application.js"
+import { probeApplication } from "./probe-application.js"
 
 const open: { close(): unknown }[] = []
 afterEach(() => {
@@ -22,7 +22,7 @@ async function portOf(server: NetServer): Promise<number> {
 }
 
 const ask = (kind: Probe["kind"], port: number, path = "/"): Promise<number> =>
-  askApplication({ kind, port, path, headers: {}, timeoutMs: 60_000 })
+  probeApplication({ kind, port, path, headers: {}, timeoutMs: 60_000 })
 
 describe("a probe in place of the kubelet", () => {
   it.each([200, 301, 404, 503])("passes on the status %i", async status => {

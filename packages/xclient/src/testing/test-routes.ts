@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A route book that a test fills as the control plane would, through encoded resources.
+// A known routes that a test fills as the control plane would, through encoded resources.
 
 import {
   encodeHostRoutes,
@@ -10,12 +10,12 @@ import {
   type TrustSpec,
 } from "@merlon/xds"
 import { EndpointHealth } from "../balance/endpoint-health.js"
+import { KnownRoutes } from "../routes/known-routes.js"
 import { OutboundPolicy } from "../routes/outbound-policy.js"
-import { RouteBook } from "../routes/route-book.js"
 
-export class TestBook {
+export class TestRoutes {
   readonly health = new EndpointHealth()
-  readonly book: RouteBook
+  readonly knownRoutes: KnownRoutes
   trust: TrustSpec | undefined
   /** How often other names were requested. */
   requests = 0
@@ -24,7 +24,7 @@ export class TestBook {
 
   /** Hosts without a description are reported as absent, unless configured otherwise. */
   constructor({ answersAbsent = true, limit = 1_000, followsPolicy = false } = {}) {
-    this.book = new RouteBook({
+    this.knownRoutes = new KnownRoutes({
       health: this.health,
       limit,
       policy: followsPolicy ? new OutboundPolicy() : undefined,
@@ -40,14 +40,14 @@ export class TestBook {
   }
 
   async set(name: string, spec: HostRoutesSpec): Promise<void> {
-    this.book.ask(name)
+    this.knownRoutes.ask(name)
     await this.setBytes(name, encodeHostRoutes(spec))
   }
 
   setBytes(name: string, value: Uint8Array): Promise<void> {
     const revision = ++this.#revision
     const resources = [{ name, version: String(revision), value }]
-    return this.book.subscription.apply({ revision, resources, removed: [] })
+    return this.knownRoutes.subscription.apply({ revision, resources, removed: [] })
   }
 
   setPolicy(spec: OutboundPolicySpec): Promise<void> {
@@ -55,12 +55,12 @@ export class TestBook {
   }
 
   remove(name: string): Promise<void> {
-    return this.book.subscription.apply({ revision: ++this.#revision, resources: [], removed: [name] })
+    return this.knownRoutes.subscription.apply({ revision: ++this.#revision, resources: [], removed: [name] })
   }
 
   async #sayAbsent(): Promise<void> {
-    const known = this.book.subscription.known()
-    const names = this.book.subscription.names()
+    const known = this.knownRoutes.subscription.known()
+    const names = this.knownRoutes.subscription.names()
     for (const name of names === "*" ? [] : names) {
       if (name !== OUTBOUND_POLICY && !known.has(name)) await this.remove(name)
     }

@@ -8,8 +8,8 @@ import { presencePatch, readyReporterOf } from "../distribution/pod-presence.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { applicationPorts } from "./application-ports.js"
 import { capturedConditionOf, isCapturedByService } from "./captured.js"
-import { keptPod } from "./kept-pod.js"
 import { addressesOf, isReady, readPod, readySince } from "./pod-reading.js"
+import { reducedPod } from "./reduced-pod.js"
 import { podOf } from "./testing/objects.js"
 
 const names = meshNames()
@@ -97,12 +97,12 @@ const pods = fc
 
 /** All readings of a copied Pod. */
 function readings(pod: KubernetesObject): readonly unknown[] {
-  const said: unknown[] = []
+  const result: unknown[] = []
   const patch = (ready: boolean): unknown =>
     presencePatch(pod, { ready, address: "10.0.0.1", replica: "here" }, Date.parse("2026-11-17T12:00:00Z"))
-  const facts = readPod(pod, names, (key, message) => said.push([key, message]))
+  const facts = readPod(pod, names, (key, message) => result.push([key, message]))
   return [
-    said,
+    result,
     facts,
     [isReady(pod), readySince(pod), addressesOf(pod), applicationPorts(pod.spec, names)],
     [capturedConditionOf(pod, names), isCapturedByService(pod, names)],
@@ -114,7 +114,7 @@ function readings(pod: KubernetesObject): readonly unknown[] {
 describe("the kept part of a Pod", () => {
   it("reads like the whole Pod, whatever it contains", () => {
     const same = fc.property(pods, pod => {
-      expect(readings(keptPod(pod))).toEqual(readings(pod))
+      expect(readings(reducedPod(pod))).toEqual(readings(pod))
     })
     fc.assert(same, { numRuns: 500 * inject("effort") })
   })
@@ -127,6 +127,6 @@ describe("the kept part of a Pod", () => {
       spec: { containers: [container], initContainers: [container], volumes: [{ name: large }] },
       status: { phase: "Running", containerStatuses: [{ name: large }] },
     }
-    expect(JSON.stringify(keptPod(pod)).length).toBeLessThan(500)
+    expect(JSON.stringify(reducedPod(pod)).length).toBeLessThan(500)
   })
 })

@@ -8,7 +8,7 @@ import { readCheckedFile, writeCheckedFile } from "@merlon/xds/runtime"
 
 const NAME = "xclient-credentials.json"
 
-export function keptCredentials(folder: string | undefined): WorkloadCredentials | undefined {
+export function savedCredentials(folder: string | undefined): WorkloadCredentials | undefined {
   try {
     const text = folder === undefined ? undefined : readCheckedFile(folder, NAME)
     if (text === undefined) return undefined

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /** The described request is not a valid one; the message gives the reason in the user's terms. */
-export class AskedError extends Error {}
+export class RequestDescriptionError extends Error {}
