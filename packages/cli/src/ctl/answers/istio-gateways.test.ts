@@ -219,6 +219,11 @@ describe("a gateway", () => {
       }),
       "its listener `tls` verifies certificates of clients",
     ],
+    [
+      "with listeners in ListenerSets",
+      gateway("edge", "public", { allowedListeners: { namespaces: { from: "Same" } } }),
+      "its `allowedListeners` accept ListenerSets, which are not read",
+    ],
   ])("is listed: one %s", async (_, document, why) => {
     const running = pod("edge", "public", { [`${GATEWAY_API}/gateway-name`]: "public" })
     expect(await whoCan("edge/public", document, AT_PUBLIC, running), out).toBe(4)
@@ -230,6 +235,13 @@ describe("a gateway", () => {
     expect(out).toContain(`AuthorizationPolicy edge/only: not modelled: it targets Gateway edge/public, `)
     expect(out).toContain(why)
   })
+
+  it.each([{}, { namespaces: {} }, { namespaces: { from: "None" } }])(
+    "that accepts no ListenerSets is decided",
+    async one => {
+      expect(await whoCan("edge/public", gateway("edge", "public", { allowedListeners: one }), AT_PUBLIC), out).toBe(0)
+    },
+  )
 
   it("with a class of Istio's controller is decided", async () => {
     const named = { ...{ apiVersion: `${GATEWAY_API}/v1`, kind: "GatewayClass", metadata: { name: "own" } } }

@@ -102,6 +102,9 @@ function whyNotModelled(
     return annotations[binding] === undefined ? undefined : `\`${binding}\` puts a ztunnel in front of it`
   }
   if (fieldsOf(spec.tls).frontend !== undefined) return "it verifies certificates of clients"
+  // A ListenerSet may verify certificates of clients, and comes from any namespace that the Gateway allows.
+  const { from = "None" } = fieldsOf(fieldsOf(spec.allowedListeners).namespaces)
+  if (from !== "None") return "its `allowedListeners` accept ListenerSets, which are not read"
   const verifying = listeners.find(({ tls }) => {
     const { options, frontendValidation } = fieldsOf(tls)
     const mode = textsOf(options)["gateway.istio.io/tls-terminate-mode"]
